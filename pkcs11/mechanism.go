@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pkcs11
+
+import "fmt"
+
+// MechanismType is a kind of mechanism (CK_MECHANISM_TYPE).
+type MechanismType uint64
+
+func (m MechanismType) String() string {
+	if known, ok := mechanisms[m]; ok {
+		return known.name
+	}
+	return fmt.Sprintf("CKM_%#x", uint64(m))
+}
+
+// Carried says whether oneslot knows the form of the mechanism's parameter, and
+// so may offer the mechanism to applications (rule G8).
+func (m MechanismType) Carried() bool {
+	_, ok := mechanisms[m]
+	return ok
+}
+
+// Form is how the mechanism's parameter travels.
+func (m MechanismType) Form() ParameterForm { return mechanisms[m].form }
+
+// ParameterForm is the flat form of a mechanism's parameter. wire/PROTOCOL.md
+// draws each.
+type ParameterForm uint8
+
+// The forms of parameters.
+const (
+	FormNone ParameterForm = iota
+	FormRaw
+	FormOaep
+	FormGcm
+	FormCcm
+	FormEcdh
+	FormString
+	FormCbcdata8
+	FormCbcdata16
+	FormEddsa
+	FormRsawrap
+	FormKey
+)
