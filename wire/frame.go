@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"oneslot.dev/oneslot/pkcs11"
+)
+
+// Heartbeat is how long a call runs before its first sign of life is sent, and
+// the time between signs (rule F2).
+const Heartbeat = 2 * time.Second
+
+// frameTime is how long a peer may take to complete a frame it has begun.
+const frameTime = 20 * time.Second
+
+// keptBuffer is the size of buffer that a connection keeps between calls.
+const keptBuffer = 64 << 10
+
+// A Frames is the engine's side of a connection with a module: requests come
+// in, one at a time, and replies go out. It is used by one goroutine, but for
+// the signs of life that it sends by itself.
+type Frames struct {
+	conn  *net.UnixConn
+	in    []byte // received, not consumed: in[start:]
+	start int
+	out   Encoder
+	oob   []byte
+	fds   []int // received beside frames, not taken
+
+	mu       sync.Mutex // guards writing, and working
+	working  bool       // a call is being answered: signs of life are due
+	pulse    *time.Timer
+	interval time.Duration
+}
+
+// NewFrames serves the connection. It closes it with Close.
+func NewFrames(conn *net.UnixConn) *Frames {
+	f := &Frames{conn: conn, in: make([]byte, 0, 4096), oob: make([]byte, syscall.CmsgSpace(4*4)), interval: Heartbeat}
+	f.pulse = time.AfterFunc(time.Hour, f.beat)
+	f.pulse.Stop()
+	return f
+}
+
+// Close ends the connection and closes descriptors that nobody took.
+func (f *Frames) Close() {
+	f.mu.Lock()
+	f.working = false
+	f.mu.Unlock()
+	f.pulse.Stop()
+	f.conn.Close()
+}
+
+// release closes descriptors that nobody took. The reading goroutine calls it.
+func (f *Frames) release() {
+	for _, fd := range f.fds {
+		syscall.Close(fd)
+	}
+	f.fds = nil
+}
+
+// Next waits for a request. What the call holds is valid until the next Next.
+// io.EOF is the regular end. From here to Reply signs of life are sent.
+func (f *Frames) Next() (Call, error) {
+	frame, err := f.read()
+	if err != nil {
+		f.release()
+		return nil, err
+	}
+	number := Number(binary.LittleEndian.Uint32(frame))
+	call := New(number)
+	if call == nil {
+		f.release()
+		return nil, fmt.Errorf("%w: there is no call %d", ErrMalformed, uint32(number))
+	}
+	d := NewDecoder(frame[4:])
+	call.decodeArgs(d)
+	if d.End() != nil {
+		f.release()
+		return nil, fmt.Errorf("%w: arguments of %v", ErrMalformed, number)
+	}
+	f.mu.Lock()
+	f.working = true
+	f.pulse.Reset(f.interval)
+	f.mu.Unlock()
+	return call, nil
+}
+
+// read returns the next frame without its length.
+func (f *Frames) read() ([]byte, error) {
+	f.in = f.in[:copy(f.in, f.in[f.start:])]
+	f.start = 0
+	if len(f.in) == 0 && cap(f.in) > keptBuffer {
+		f.in = make([]byte, 0, 4096)
+	}
+	if err := f.fill(4, false); err != nil {
+		return nil, err
+	}
+	n := int(binary.LittleEndian.Uint32(f.in))
+	if n < 4 || n > MaxFrame {
+		return nil, fmt.Errorf("%w: length %d", ErrMalformed, n)
+	}
+	if err := f.fill(4+n, true); err != nil {
+		return nil, err
+	}
+	f.start = 4 + n
+	return f.in[4 : 4+n], nil
+}
+
+// fill reads until n bytes are there. The time for the rest of a frame is bounded.
+func (f *Frames) fill(n int, begun bool) error {
+	timed := false
+	for len(f.in) < n {
+		if begun || len(f.in) > 0 {
+			if !timed {
+				f.conn.SetReadDeadline(time.Now().Add(frameTime))
+				timed = true
+			}
+		}
+		if len(f.in) == cap(f.in) {
+			// Grow by what has really come, at most doubling: a length
+			// that lies takes no memory.
+			grown := make([]byte, len(f.in), min(max(n, 4096), 2*cap(f.in)+4096))
+			copy(grown, f.in)
+			f.in = grown
+		}
+		got, oobn, _, _, err := f.conn.ReadMsgUnix(f.in[len(f.in):cap(f.in)], f.oob)
+		if oobn > 0 {
+			f.keep(f.oob[:oobn])
+		}
+		if got == 0 && err == nil {
+			err = io.EOF
+		}
+		if err != nil {
+			if err == io.EOF && len(f.in) > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		f.in = f.in[:len(f.in)+got]
+	}
+	if timed {
+		f.conn.SetReadDeadline(time.Time{})
+	}
+	return nil
+}
+
+// keep remembers descriptors received beside a frame.
+func (f *Frames) keep(oob []byte) {
+	messages, err := syscall.ParseSocketControlMessage(oob)
+	if err != nil {
+		return
+	}
+	for i := range messages {
+		if fds, err := syscall.ParseUnixRights(&messages[i]); err == nil {
+			for _, fd := range fds {
+				syscall.CloseOnExec(fd)
+			}
+			f.fds = append(f.fds, fds...)
+		}
+	}
+}
+
+// Attached takes the descriptor that came beside an Attach, as a connection.
+func (f *Frames) Attached() (*net.UnixConn, error) {
+	if len(f.fds) == 0 {
+		return nil, fmt.Errorf("%w: attach without a descriptor", ErrMalformed)
+	}
+	file := os.NewFile(uintptr(f.fds[0]), "attached")
+	f.fds = f.fds[1:]
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil, err
+	}
+	unix, ok := conn.(*net.UnixConn)
+	if !ok {
+		conn.Close()
+		return nil, fmt.Errorf("%w: attached descriptor is no Unix socket", ErrMalformed)
+	}
+	return unix, nil
+}
+
+// Reply sends the answer to the call.
+func (f *Frames) Reply(call Call) error {
+	f.out.Buf = f.out.Buf[:0]
+	f.out.U32(0)
+	f.out.U32(uint32(call.Number()))
+	f.out.Ulong(uint64(call.Result()))
+	if call.Result().HasReply() {
+		call.encodeReply(&f.out)
+	}
+	if len(f.out.Buf)-4 > MaxFrame {
+		// Too large to be carried: an answer must still come.
+		f.out.Buf = f.out.Buf[:16]
+		binary.LittleEndian.PutUint64(f.out.Buf[8:], uint64(pkcs11.CKR_DEVICE_MEMORY))
+	}
+	binary.LittleEndian.PutUint32(f.out.Buf, uint32(len(f.out.Buf)-4))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.working = false
+	f.pulse.Stop()
+	_, err := f.conn.Write(f.out.Buf)
+	if cap(f.out.Buf) > keptBuffer {
+		f.out.Buf = nil
+	}
+	return err
+}
+
+// Wipe overwrites what was received, after a call that carried a secret.
+func (f *Frames) Wipe() { clear(f.in[:f.start]) }
+
+// beat sends a sign of life while a call is being answered.
+func (f *Frames) beat() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.working {
+		return
+	}
+	f.conn.SetWriteDeadline(time.Now().Add(frameTime))
+	f.conn.Write([]byte{4, 0, 0, 0, 0, 0, 0, 0})
+	f.conn.SetWriteDeadline(time.Time{})
+	f.pulse.Reset(f.interval)
+}
