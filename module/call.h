@@ -19,6 +19,7 @@ struct call {
 	struct connection *connection;
 	size_t length;	/* of the frame in the connection's buffer */
 	size_t at;	/* next byte of the reply */
+	CK_ULONG attributes;	/* in the templates and questions so far */
 	CK_ULONG room;	/* capacity that the application gave, as it was sent */
 };
 

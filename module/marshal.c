@@ -186,7 +186,7 @@ static void get_elements(struct call *c, void *out, CK_ULONG *count, size_t size
 	const uint8_t *p;
 
 	if (present) {
-		if (!out || n > c->room || c->rv != CKR_OK)
+		if (n && (!out || n > c->room || c->rv != CKR_OK))
 			c->broken = true;
 		p = take(c, n, size);
 		if (p && n)

@@ -35,10 +35,13 @@ static enum form form_of(const CK_ATTRIBUTE *a)
 	return is_template(a->type) ? FORM_ARRAY : FORM_FLAT;
 }
 
+/* The number is limited for the whole call, whatever lists it is spread over. */
 static bool within_limits(struct call *c, CK_ULONG count, int depth)
 {
-	if (count > ATTRIBUTES_MAX || depth > DEPTH_MAX)
+	if (count > ATTRIBUTES_MAX - c->attributes || depth > DEPTH_MAX)
 		call_refuse(c, CKR_ARGUMENTS_BAD);
+	else
+		c->attributes += count;
 	return c->rv == CKR_OK;
 }
 
@@ -63,10 +66,18 @@ static void put_attributes(struct call *c, const CK_ATTRIBUTE *a, CK_ULONG count
 	}
 }
 
-void put_template(struct call *c, const CK_ATTRIBUTE *list, CK_ULONG count)
+/* The receiver takes NULL for an empty list, so NULL with a count stops here. */
+static void put_presence(struct call *c, const CK_ATTRIBUTE *list, CK_ULONG count)
 {
+	if (!list && count)
+		call_refuse(c, CKR_ARGUMENTS_BAD);
 	put_u8(c, list != NULL);
 	put_ulong(c, count);
+}
+
+void put_template(struct call *c, const CK_ATTRIBUTE *list, CK_ULONG count)
+{
+	put_presence(c, list, count);
 	if (list)
 		put_attributes(c, list, count, 0);
 }
@@ -90,10 +101,7 @@ static void put_questions(struct call *c, const CK_ATTRIBUTE *a, CK_ULONG count,
 
 void put_query(struct call *c, const CK_ATTRIBUTE *list, CK_ULONG count)
 {
-	if (!list && count)
-		call_refuse(c, CKR_ARGUMENTS_BAD);
-	put_u8(c, list != NULL);
-	put_ulong(c, count);
+	put_presence(c, list, count);
 	if (list)
 		put_questions(c, list, count, 0);
 }
