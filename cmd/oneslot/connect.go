@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"oneslot.dev/oneslot/config"
+	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+const (
+	// connectPatience is how long a tool waits for a member to be found. Some
+	// vendor modules look for their HSMs on the network first.
+	connectPatience = 30 * time.Second
+
+	// Tools ask for little at a time. Joining a domain derives keys and makes
+	// objects, which slow tokens take seconds for.
+	toolSilence = 20 * time.Second
+	toolStuck   = 2 * time.Minute
+)
+
+// reach makes the member that the configuration describes.
+func reach(*config.Config, *config.Member) (member.Member, error) {
+	return nil, fmt.Errorf("members cannot be reached by this build")
+}
+
+// connect connects to a member of the configuration, for one tool's use.
+func (d *desk) connect(ctx context.Context, cfg *config.Config, m *config.Member) (member.Conn, error) {
+	made, err := d.reach(cfg, m)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectPatience)
+	defer cancel()
+	return made.Connect(ctx)
+}
+
+// call makes one call in a session of its own, on the token as it is.
+func call(ctx context.Context, conn member.Conn, c wire.Call) error {
+	session, err := conn.Open(wire.TokenView)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if _, err := session.Do(ctx, member.Limits{Silence: toolSilence, Stuck: toolStuck}, c); err != nil {
+		return err
+	}
+	if rv := c.Result(); rv != pkcs11.CKR_OK {
+		return rv
+	}
+	return nil
+}
+
+// joinDomain makes a member's token part of the domain of the secret, and
+// returns the domain's identifier. Joining the same domain again changes nothing.
+func (d *desk) joinDomain(ctx context.Context, cfg *config.Config, m *config.Member, soPIN, pin, secret pkcs11.PIN) ([]byte, error) {
+	conn, err := d.connect(ctx, cfg, m)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	join := &wire.Join{Officer: soPIN, Pin: pin, Secret: secret}
+	if err := call(ctx, conn, join); err != nil {
+		return nil, fmt.Errorf("member %s: did not join: %w", m.Name, explain(err))
+	}
+	return join.Domain, nil
+}
+
+// explain adds what to do to the answers of a token that an operator can mend.
+func explain(err error) error {
+	advice := map[pkcs11.RV]string{
+		pkcs11.CKR_PIN_INCORRECT:            "the PIN was wrong; tokens lock after a few wrong ones, so look it up before the next try",
+		pkcs11.CKR_PIN_LOCKED:               "too many wrong PINs: unlock it with the vendor's tool",
+		pkcs11.CKR_PIN_LEN_RANGE:            "the PIN is too short or too long for this token",
+		pkcs11.CKR_PIN_EXPIRED:              "the PIN has to be changed first, with the vendor's tool",
+		pkcs11.CKR_TOKEN_WRITE_PROTECTED:    "the token is write-protected",
+		pkcs11.CKR_USER_PIN_NOT_INITIALIZED: "the token has no user PIN yet: set one with the vendor's tool",
+	}
+	rv, ok := err.(pkcs11.RV)
+	if text := advice[rv]; ok && text != "" {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	return err
+}
