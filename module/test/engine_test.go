@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module_test
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// The calls that the tests answer (wire/calls.def).
+const (
+	getSlotList    = 5
+	getSessionInfo = 16
+	sign           = 44
+	hello          = 1000
+	attach         = 1001
+)
+
+const (
+	ok            = 0
+	sessionClosed = 0xb0
+)
+
+// A testEngine is the other side of the module, in raw bytes, so that it can
+// say what no engine should.
+type testEngine struct {
+	// answer gives the whole reply to a request, header included. What it
+	// leaves unanswered (nil) ends the connection.
+	answer func(call uint32, args []byte) []byte
+
+	mu    sync.Mutex // guards calls
+	calls map[uint32]int
+}
+
+// serve speaks on one connection, and on those attached to it, until its end.
+func (e *testEngine) serve(conn *net.UnixConn) {
+	defer conn.Close()
+	for {
+		call, args, fd, err := readRequest(conn)
+		if err != nil {
+			return
+		}
+		e.mu.Lock()
+		if e.calls == nil {
+			e.calls = map[uint32]int{}
+		}
+		e.calls[call]++
+		e.mu.Unlock()
+		if call == attach {
+			file := os.NewFile(uintptr(fd), "attached")
+			attached, err := net.FileConn(file)
+			file.Close()
+			if err != nil {
+				return
+			}
+			go e.serve(attached.(*net.UnixConn))
+		}
+		out := e.answer(call, args)
+		if out == nil {
+			return
+		}
+		if _, err := conn.Write(out); err != nil {
+			return
+		}
+	}
+}
+
+// count tells how often a call came.
+func (e *testEngine) count(call uint32) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.calls[call]
+}
+
+// readRequest returns one frame, and the descriptor that came with it.
+func readRequest(conn *net.UnixConn) (call uint32, args []byte, fd int, err error) {
+	var head [8]byte
+	oob := make([]byte, 64)
+	n, oobn, _, _, err := conn.ReadMsgUnix(head[:], oob)
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	if err == nil {
+		_, err = io.ReadFull(conn, head[n:])
+	}
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	if messages, _ := syscall.ParseSocketControlMessage(oob[:oobn]); len(messages) == 1 {
+		if fds, _ := syscall.ParseUnixRights(&messages[0]); len(fds) == 1 {
+			fd = fds[0]
+		}
+	}
+	args = make([]byte, binary.LittleEndian.Uint32(head[:])-4)
+	_, err = io.ReadFull(conn, args)
+	return binary.LittleEndian.Uint32(head[4:]), args, fd, err
+}
+
+// reply builds a frame from a body of integers and bytes.
+func reply(call uint32, rv uint64, body ...any) []byte {
+	out := binary.LittleEndian.AppendUint32(make([]byte, 4), call)
+	out = binary.LittleEndian.AppendUint64(out, rv)
+	for _, v := range body {
+		switch v := v.(type) {
+		case int:
+			out = binary.LittleEndian.AppendUint64(out, uint64(v))
+		case byte:
+			out = append(out, v)
+		case []byte:
+			out = append(out, v...)
+		}
+	}
+	binary.LittleEndian.PutUint32(out, uint32(len(out)-4))
+	return out
+}
+
+var alive = []byte{4, 0, 0, 0, 0, 0, 0, 0}
+
+// polite answers like an engine with one session, whose info tells the process
+// that the engine runs in.
+func polite(call uint32, args []byte) []byte {
+	switch call {
+	case hello:
+		return reply(call, ok, 1, 16<<20)
+	case attach:
+		return reply(call, ok)
+	case getSessionInfo:
+		return reply(call, ok, 7, 0, 4, os.Getpid())
+	case sign:
+		return reply(call, ok, byte(1), 3, []byte("sig"))
+	}
+	return reply(call, sessionClosed)
+}
+
+// listen serves the test engine on a socket and returns its path.
+func (e *testEngine) listen(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "oneslot") // t.TempDir can be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "engine.sock")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.AcceptUnix()
+			if err != nil {
+				return
+			}
+			go e.serve(conn)
+		}
+	}()
+	return path
+}
+
+// privateEngine is the test binary in the role of `oneslot engine --fd 3`. It
+// writes down how it was started, if asked to, before it answers.
+func privateEngine() {
+	if path := os.Getenv("ONESLOT_TEST_REPORT"); path != "" {
+		writeReport(path)
+	}
+	fd, err := strconv.Atoi(os.Args[3])
+	if err != nil {
+		os.Exit(2)
+	}
+	conn, err := net.FileConn(os.NewFile(uintptr(fd), "module"))
+	if err != nil {
+		os.Exit(2)
+	}
+	(&testEngine{answer: polite}).serve(conn.(*net.UnixConn))
+}
