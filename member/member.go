@@ -52,7 +52,7 @@ type Conn interface {
 type Session interface {
 	// Do sends calls as one message and waits for the answer. The calls run
 	// in order until one does not return CKR_OK; those that ran hold their
-	// RV and reply, whose memory is valid until the next Do. The result is the number of
+	// RV and reply, which are the caller's. The result is the number of
 	// calls that ran. An error is always a *Fault, and the session is then
 	// closed: its state is not known.
 	//

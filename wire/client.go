@@ -133,7 +133,6 @@ type Stream struct {
 	client *Client
 	stream grpc.ClientStream
 	cancel context.CancelFunc
-	in     packet
 	out    packet
 
 	timer *time.Timer
@@ -205,13 +204,14 @@ func (s *Stream) Do(ctx context.Context, silence, stuck time.Duration, calls ...
 	if err := s.stream.SendMsg(&s.out); err != nil {
 		return 0, false, s.fail(err)
 	}
+	var in packet // taken anew each time: the reply stays the caller's
 	for {
-		if err := s.stream.RecvMsg(&s.in); err != nil {
+		if err := s.stream.RecvMsg(&in); err != nil {
 			return 0, true, s.fail(err)
 		}
 		now := time.Now()
 		s.client.lastSign.Store(now.UnixNano())
-		if len(s.in.data) != 1 || s.in.data[0] != messageAlive {
+		if len(in.data) != 1 || in.data[0] != messageAlive {
 			break
 		}
 		if left := stuck - now.Sub(begin); left > 0 {
@@ -220,7 +220,7 @@ func (s *Stream) Do(ctx context.Context, silence, stuck time.Duration, calls ...
 			return 0, true, s.fail(fmt.Errorf("still at work after %v", stuck))
 		}
 	}
-	n, err = parseAnswers(s.in.data, calls)
+	n, err = parseAnswers(in.data, calls)
 	if err != nil {
 		return 0, true, s.fail(err)
 	}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"errors"
+	"fmt"
+
+	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// Created is a token object that was created on the members of a group.
+type Created struct {
+	Identity wire.Identity
+	Places   []At
+}
+
+// At is where an object is: its handle on one connection of one member.
+type At struct {
+	Seat   int
+	Epoch  uint64
+	Object uint64
+}
+
+// A Maker runs the creating call in a session, for session objects. It returns
+// their handles there.
+type Maker func(h *Hold) ([]uint64, pkcs11.RV, error)
+
+// Create creates token objects on every member that is ready, active and
+// standby, exactly once (K1, K4):
+//
+//  1. the primary makes them as session objects. If its answer is lost nothing
+//     is left behind, and the next member makes others;
+//  2. they are exported, wrapped under the domain key;
+//  3. the primary publishes them as token objects;
+//  4. the others import them. One that fails is dropped and gets them when it
+//     comes back (K2).
+//
+// Publishing and importing find what is already there, so neither doubles it.
+func (g *Group) Create(makeObjects Maker) (created []Created, rv pkcs11.RV) {
+	if rv := g.enoughMembers(); rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	rv, _ = g.Do(wire.Use, Primary, func(p *Place) (pkcs11.RV, error) {
+		h, err := p.Hold()
+		if err != nil {
+			return 0, err
+		}
+		defer h.Release(false) // the session objects go with their session
+		handles, rv, err := makeObjects(h)
+		if err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
+		created, rv, err = g.spread(p, h, handles)
+		return rv, err
+	})
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	return created, rv
+}
+
+// enoughMembers refuses a creation that fewer members than min_copies could
+// get (K3).
+func (g *Group) enoughMembers() pkcs11.RV {
+	if g.options.MinCopies <= 1 {
+		return pkcs11.CKR_OK
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ready := 0
+	for _, s := range g.seats {
+		if s.state == Ready {
+			ready++
+		}
+	}
+	if ready < g.options.MinCopies {
+		return pkcs11.CKR_DEVICE_ERROR
+	}
+	return pkcs11.CKR_OK
+}
+
+// A sprout is an object on its way from a session object to every member.
+type sprout struct {
+	identity wire.Identity
+	blob     []byte // nil: it cannot be copied
+	copies   uint64
+	at       []At
+}
+
+// spread turns session objects into token objects on every member.
+func (g *Group) spread(p *Place, h *Hold, handles []uint64) ([]Created, pkcs11.RV, error) {
+	sprouts := make([]*sprout, len(handles))
+	for i, handle := range handles {
+		var rv pkcs11.RV
+		var err error
+		if sprouts[i], rv, err = g.prepare(h, handle); err != nil || rv != pkcs11.CKR_OK {
+			return nil, rv, err
+		}
+	}
+	for i, handle := range handles {
+		rv, err := g.publish(p, h, sprouts[i], handle)
+		if err != nil || rv != pkcs11.CKR_OK {
+			g.uproot(sprouts)
+			return nil, rv, err
+		}
+	}
+	g.importAll(p, sprouts)
+	created := make([]Created, len(sprouts))
+	for i, s := range sprouts {
+		if len(s.at) < g.options.MinCopies || len(s.at) == 0 {
+			g.uproot(sprouts)
+			return nil, pkcs11.CKR_DEVICE_ERROR, nil
+		}
+		created[i] = Created{s.identity, s.at}
+	}
+	return created, pkcs11.CKR_OK, nil
+}
+
+// prepare learns what a session object is and takes its wrapped form.
+func (g *Group) prepare(h *Hold, handle uint64) (*sprout, pkcs11.RV, error) {
+	identify := wire.Identify{Object: handle}
+	if _, err := h.Do(&identify); err != nil || identify.RV != pkcs11.CKR_OK {
+		return nil, identify.RV, err
+	}
+	s := &sprout{identity: identify.Identity, copies: 1}
+	if len(s.identity.Fingerprint) > 0 {
+		resolve := wire.Resolve{Wanted: s.identity}
+		if _, err := h.Do(&resolve); err != nil || resolve.RV != pkcs11.CKR_OK {
+			return nil, resolve.RV, err
+		}
+		for i := range resolve.Found {
+			if resolve.Found[i].Flags&wire.OnToken != 0 {
+				s.copies++ // the same key material once more is legal (field-C8)
+			}
+		}
+	}
+	if len(g.seats) > 1 && s.identity.Flags&wire.Copyable != 0 {
+		export := wire.Export{Object: handle}
+		if _, err := h.Do(&export); err != nil || export.RV != pkcs11.CKR_OK {
+			return nil, export.RV, err
+		}
+		s.blob = export.Blob
+	}
+	return s, pkcs11.CKR_OK, nil
+}
+
+// publish makes a token object of a session object on the primary. If its
+// answer is lost the object goes to the other members all the same: the
+// primary has it, or gets it when it comes back.
+func (g *Group) publish(p *Place, h *Hold, s *sprout, handle uint64) (pkcs11.RV, error) {
+	call := wire.Publish{Object: handle, Copies: s.copies}
+	_, err := h.Do(&call)
+	var fault *member.Fault
+	switch {
+	case errors.As(err, &fault) && fault.Sent && s.blob != nil:
+		return pkcs11.CKR_OK, nil
+	case err != nil || call.RV != pkcs11.CKR_OK:
+		return call.RV, err
+	}
+	s.at = append(s.at, At{p.Seat(), p.Epoch(), call.Identity.Object})
+	s.identity.Flags = call.Identity.Flags
+	return pkcs11.CKR_OK, nil
+}
+
+// importAll copies the objects to every other member that is ready.
+func (g *Group) importAll(from *Place, sprouts []*sprout) {
+	others := g.readyBut(from.seat)
+	imported := make([][]At, len(others))
+	done := make(chan struct{})
+	for i, l := range others {
+		go func() {
+			imported[i] = g.importOn(l, sprouts)
+			done <- struct{}{}
+		}()
+	}
+	for range others {
+		<-done
+	}
+	for i := range others {
+		for k, at := range imported[i] {
+			if at.Object != 0 {
+				sprouts[k].at = append(sprouts[k].at, at)
+			}
+		}
+	}
+}
+
+// importOn copies the objects to one member. Those that failed have no handle.
+func (g *Group) importOn(l *link, sprouts []*sprout) []At {
+	out := make([]At, len(sprouts))
+	for i, s := range sprouts {
+		if s.blob == nil {
+			g.say(ObjectNotCopied, l.seat, nil, describe(&s.identity)+" was created so that it cannot be copied")
+			continue
+		}
+		call := wire.Import{Blob: s.blob, Token: true, Copies: s.copies}
+		_, err := l.do(g.ctx, g.limits(nil), &call)
+		switch {
+		case err != nil:
+			g.drop(l, err)
+			return out
+		case call.RV != pkcs11.CKR_OK:
+			if blame(call.RV, true) == device {
+				g.drop(l, errRefused(call.Number(), call.RV))
+				return out
+			}
+			g.say(ObjectNotCopied, l.seat, fmt.Errorf("import: %w", call.RV), describe(&s.identity))
+		default:
+			out[i] = At{l.seat.index, l.epoch, call.Identity.Object}
+		}
+	}
+	return out
+}
+
+func (g *Group) readyBut(but *seat) (links []*link) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.seats {
+		if s != but && s.state == Ready {
+			links = append(links, s.link)
+		}
+	}
+	return links
+}
+
+// uproot removes token objects of a creation that failed half-way. A member
+// that cannot be reached for it is told by the journal.
+func (g *Group) uproot(sprouts []*sprout) {
+	for _, s := range sprouts {
+		if len(s.at) > 0 && len(s.identity.Fingerprint) > 0 {
+			g.Destroy(s.identity, func(p *Place) (uint64, pkcs11.RV, error) {
+				for _, at := range s.at {
+					if at.Seat == p.Seat() && at.Epoch == p.Epoch() {
+						return at.Object, pkcs11.CKR_OK, nil
+					}
+				}
+				return 0, 0, ErrElsewhere
+			})
+		}
+	}
+}

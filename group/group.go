@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"oneslot.dev/oneslot/config"
+	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// A Group is the members of one slot as one application uses them. A physical
+// slot is a group of one member in token view.
+type Group struct {
+	name    string
+	options config.Group
+	view    wire.View
+	report  func(Event)
+	seats   []*seat
+
+	ctx   context.Context // ends with Close
+	stop  context.CancelFunc
+	lives sync.WaitGroup // the goroutines of seats
+
+	mu      sync.Mutex // guards what follows, and the state of every seat; never held during a call
+	last    int        // the seat chosen last
+	epochs  uint64
+	changed chan struct{} // closed and replaced at each change of a state
+	user    *user         // who is logged in; nil: nobody
+	logins  uint64        // counts changes of user
+
+	comparing chan struct{} // the turn of the member whose objects are being compared
+}
+
+// New makes a group of members in the order of the configuration. report is
+// called for each event, from any goroutine; it must not block for long.
+func New(options config.Group, members []member.Member, view wire.View, report func(Event)) *Group {
+	g := &Group{name: options.Name, options: options, view: view, report: report, last: len(members) - 1, changed: make(chan struct{}), comparing: make(chan struct{}, 1)}
+	g.ctx, g.stop = context.WithCancel(context.Background())
+	for i, m := range members {
+		g.seats = append(g.seats, &seat{
+			index: i, member: m, standby: options.IsStandby(m.Name()), kick: make(chan struct{}, 1),
+			state: Connecting, since: time.Now(),
+		})
+	}
+	return g
+}
+
+// Start connects the members, in the background, and keeps them connected.
+func (g *Group) Start() {
+	for _, s := range g.seats {
+		g.lives.Go(func() { g.keep(s) })
+	}
+}
+
+// Close ends every connection and call, and waits until nothing is left.
+func (g *Group) Close() {
+	g.stop()
+	g.mu.Lock()
+	var links []*link
+	for _, s := range g.seats {
+		if s.link != nil {
+			links = append(links, s.link)
+		}
+	}
+	if g.user != nil {
+		g.user.pin.Wipe()
+		g.user = nil
+	}
+	g.mu.Unlock()
+	for _, l := range links {
+		l.close()
+	}
+	g.lives.Wait()
+}
+
+// Settle waits until each member is ready or has failed, or ctx ends. After
+// it, what can be known of the members is known.
+func (g *Group) Settle(ctx context.Context) {
+	g.await(ctx, func() bool {
+		for _, s := range g.seats {
+			if s.state == Connecting || s.state == Syncing {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// await waits until the condition holds, looking again at each change of a
+// state. It is false if ctx or the group ended first. g.mu is held for the
+// condition.
+func (g *Group) await(ctx context.Context, condition func() bool) bool {
+	for {
+		g.mu.Lock()
+		ok, changed := condition(), g.changed
+		g.mu.Unlock()
+		if ok {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		case <-g.ctx.Done():
+			return false
+		}
+	}
+}
+
+// Serving says whether some member is ready.
+func (g *Group) Serving() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.seats {
+		if s.state == Ready {
+			return true
+		}
+	}
+	return false
+}
+
+// limits bounds calls to a member (rules F1, F2).
+func (g *Group) limits(calls []wire.Call) member.Limits {
+	l := member.Limits{Silence: g.options.CommandTimeout, Stuck: g.options.StuckTimeout}
+	for _, c := range calls {
+		switch c.Number() {
+		case wire.NumberGenerateKey, wire.NumberGenerateKeyPair, wire.NumberInitToken:
+			l.Stuck = g.options.StuckTimeoutKeygen
+		}
+	}
+	return l
+}
+
+// A user is who is logged in, kept for members that come back.
+type user struct {
+	kind uint64
+	pin  pkcs11.PIN
+}

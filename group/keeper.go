@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"oneslot.dev/oneslot/config"
+	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+const (
+	// connectTimeout bounds one attempt to connect, in which a vendor module
+	// is loaded and initialised.
+	connectTimeout = 30 * time.Second
+
+	// firstPause is the pause before the second attempt; each later one is
+	// twice as long, up to the recovery interval.
+	firstPause = 50 * time.Millisecond
+
+	// steadyTime is how long a member must have been connected for its past
+	// failures to be forgotten, so that a flapping one is held down longer
+	// and longer.
+	steadyTime = 10 * time.Second
+)
+
+// keep lives the life of a member (doc.go) until the group is closed.
+func (g *Group) keep(s *seat) {
+	failed := 0
+	for {
+		begin := time.Now()
+		l, err := g.connect(s)
+		switch {
+		case errors.As(err, new(*mismatch)):
+			g.quarantine(s, l, err)
+		case err != nil:
+			g.fail(s, err)
+		default:
+			g.live(s, l)
+		}
+		if time.Since(begin) > steadyTime {
+			failed = 0
+		}
+		failed++
+		if !g.rest(s, failed) {
+			return
+		}
+	}
+}
+
+// A mismatch is a reason why only an operator can take a member back (R6).
+type mismatch struct{ what string }
+
+func (m *mismatch) Error() string { return m.what }
+
+// connect makes a new connection and leaves the member syncing.
+func (g *Group) connect(s *seat) (*link, error) {
+	ctx, cancel := context.WithTimeout(g.ctx, connectTimeout)
+	defer cancel()
+	conn, err := s.member.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	g.epochs++
+	epoch := g.epochs
+	seen := s.serial
+	g.mu.Unlock()
+	l, err := newLink(s, conn, epoch, g.view)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	about := conn.Token()
+	serial := pkcs11.Unpad(about.Token.Serial[:])
+	if seen != "" && seen != serial {
+		return l, &mismatch{fmt.Sprintf("the token has serial number %s, not %s as before: if it was replaced, say so in the configuration", serial, seen)}
+	}
+	g.mu.Lock()
+	s.link, s.serial, s.about, s.login = l, serial, about, 0
+	event := g.move(s, Syncing, nil)
+	g.mu.Unlock()
+	g.report(event)
+	return l, nil
+}
+
+// fail notes that an attempt to connect failed.
+func (g *Group) fail(s *seat, cause error) {
+	g.mu.Lock()
+	event := g.move(s, Down, cause)
+	g.mu.Unlock()
+	if g.ctx.Err() == nil {
+		g.report(event)
+	}
+}
+
+// live brings a connected member up to date and keeps it so, until its
+// connection is gone.
+func (g *Group) live(s *seat, l *link) {
+	g.lives.Go(func() { g.probe(l) })
+	for {
+		if !g.isReady(s, l) {
+			err := g.restore(s, l)
+			switch {
+			case g.ctx.Err() != nil:
+				l.close()
+				return
+			case errors.As(err, new(*mismatch)):
+				g.quarantine(s, l, err)
+				return
+			case err != nil:
+				g.drop(l, err)
+				return
+			}
+			g.admit(s, l)
+		}
+		if !g.outdated(s, l) {
+			select {
+			case <-s.kick:
+			case <-l.conn.Done():
+				g.drop(l, l.conn.Err())
+				return
+			case <-g.ctx.Done():
+				l.close()
+				return
+			}
+		}
+	}
+}
+
+func (g *Group) isReady(s *seat, l *link) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.link == l && s.state == Ready
+}
+
+// outdated says whether the login changed while a member was brought up to date.
+func (g *Group) outdated(s *seat, l *link) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.link == l && s.state == Syncing
+}
+
+// restore gives a member the group's login and what it missed (R3, R4).
+func (g *Group) restore(s *seat, l *link) error {
+	if err := g.follow(s, l); err != nil {
+		return err
+	}
+	if g.view == wire.TokenView {
+		return nil // a physical slot is alone with its objects
+	}
+	return g.sync(s, l)
+}
+
+// admit makes a member ready, unless it was dropped or the login changed while
+// it was brought up to date.
+func (g *Group) admit(s *seat, l *link) {
+	g.mu.Lock()
+	if s.link != l || s.state != Syncing || s.login != g.logins {
+		g.mu.Unlock()
+		return
+	}
+	event := g.move(s, Ready, nil)
+	g.mu.Unlock()
+	g.report(event)
+}
+
+// rest waits until the next attempt is due. It is false when the group ends.
+func (g *Group) rest(s *seat, failed int) bool {
+	g.mu.Lock()
+	quarantined := s.state == Quarantined
+	g.mu.Unlock()
+	var due <-chan time.Time
+	given := g.options.RecoveryAttempts
+	if !quarantined && g.options.Recovery != config.RecoverManual && (given < 0 || failed <= given) {
+		timer := time.NewTimer(pause(failed, g.options.RecoveryInterval))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+	case <-s.kick:
+	case <-g.ctx.Done():
+		return false
+	}
+	g.mu.Lock()
+	event := g.move(s, Connecting, nil)
+	g.mu.Unlock()
+	g.report(event)
+	return true
+}
+
+// pause is the time before the attempt after so many failed ones: doubling from
+// firstPause to the interval, with some jitter, so that the hosts which share a
+// member do not all come at once.
+func pause(failed int, interval time.Duration) time.Duration {
+	p := interval
+	if failed < 20 {
+		p = min(firstPause<<(failed-1), interval)
+	}
+	return p - time.Duration(rand.Int64N(int64(p)/5+1))
+}
+
+// Recover makes an attempt on each member that is down or quarantined, now (R2).
+func (g *Group) Recover() {
+	for _, s := range g.seats {
+		g.mu.Lock()
+		out := s.state == Down || s.state == Quarantined
+		g.mu.Unlock()
+		if out {
+			s.wake()
+		}
+	}
+}
+
+// probe asks a silent member for a sign of life until its connection is gone.
+// The question makes the token work (field-G4). A member that has given no
+// sign for the probe timeout is dropped (F3).
+func (g *Group) probe(l *link) {
+	ticker := time.NewTicker(g.options.ProbeInterval)
+	defer ticker.Stop()
+	var session member.Session
+	for {
+		select {
+		case <-ticker.C:
+		case <-l.conn.Done():
+			return
+		}
+		silent := time.Since(l.conn.LastSign())
+		if silent < g.options.ProbeInterval/2 {
+			continue
+		}
+		if session == nil {
+			var err error
+			if session, err = l.conn.Open(l.view); err != nil {
+				g.drop(l, err)
+				return
+			}
+		}
+		left := max(g.options.ProbeTimeout-silent, g.options.ProbeTimeout/2)
+		if err := g.ask(l, session, left); err != nil {
+			g.drop(l, err)
+			return
+		}
+	}
+}
+
+// ask probes once. A token that answers it cannot just now is alive: its
+// answers to real calls are judged elsewhere.
+func (g *Group) ask(l *link, session member.Session, silence time.Duration) error {
+	var call wire.Probe
+	_, err := session.Do(context.Background(), member.Limits{Silence: silence, Stuck: g.options.StuckTimeout}, &call)
+	if err != nil {
+		return fmt.Errorf("probe: %w", err)
+	}
+	if blame(call.RV, false) == device {
+		return fmt.Errorf("probe: the token answered %w", call.RV)
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// loginPatience is how long Login waits for the other members to follow. Those
+// that are slower follow in the background.
+const loginPatience = 2 * time.Second
+
+// Login logs a user in. The PIN is tried on one member; only when that has
+// accepted it do the others get it (F7). It is kept until Logout for members
+// that come back (R4).
+func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
+	var accepted *link
+	var closed pkcs11.RV
+	rv, err := g.Do(wire.Ask, Primary, func(p *Place) (pkcs11.RV, error) {
+		rv, err := p.link.login(kind, pin, g.limits(nil))
+		switch {
+		case err != nil:
+		case rv == pkcs11.CKR_OK:
+			accepted = p.link
+		case rv == pkcs11.CKR_USER_PIN_NOT_INITIALIZED, rv == pkcs11.CKR_PIN_LOCKED:
+			// The PIN was not compared; another member may know it (field-G7).
+			closed = rv
+			return rv, ErrElsewhere
+		}
+		return rv, err
+	})
+	switch {
+	case errors.Is(err, ErrElsewhere):
+		return closed
+	case rv != pkcs11.CKR_OK:
+		return rv
+	}
+	g.mu.Lock()
+	if g.user != nil { // two logins at once; the member accepted both
+		g.mu.Unlock()
+		return pkcs11.CKR_USER_ALREADY_LOGGED_IN
+	}
+	g.logins++
+	g.user = &user{kind, pin.Clone()}
+	accepted.seat.login = g.logins
+	events := g.resync(accepted.seat)
+	g.mu.Unlock()
+	for _, e := range events {
+		g.report(e)
+	}
+	ctx, cancel := context.WithTimeout(g.ctx, loginPatience)
+	defer cancel()
+	g.await(ctx, g.settled)
+	return pkcs11.CKR_OK
+}
+
+// resync sends every ready member but one back to be brought up to date. g.mu
+// must be held.
+func (g *Group) resync(but *seat) (events []Event) {
+	for _, s := range g.seats {
+		if s != but && s.state == Ready {
+			events = append(events, g.move(s, Syncing, nil))
+		}
+		s.wake()
+	}
+	return events
+}
+
+// settled says that no connected member is being brought up to date.
+func (g *Group) settled() bool {
+	for _, s := range g.seats {
+		if s.state == Syncing {
+			return false
+		}
+	}
+	return true
+}
+
+// Logout logs the user out, on every member. The PIN is forgotten first, so a
+// member that fails now comes back logged out.
+func (g *Group) Logout() pkcs11.RV {
+	g.mu.Lock()
+	if g.user == nil {
+		g.mu.Unlock()
+		return pkcs11.CKR_USER_NOT_LOGGED_IN
+	}
+	g.user.pin.Wipe()
+	g.user = nil
+	g.logins++
+	var links []*link
+	for _, s := range g.seats {
+		s.login = g.logins
+		if s.link != nil {
+			links = append(links, s.link)
+		}
+	}
+	g.mu.Unlock()
+	done := make(chan struct{})
+	for _, l := range links {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			var call wire.Logout
+			if _, err := l.background(context.Background(), g.limits(nil), &call); err != nil {
+				g.drop(l, err)
+			} else if call.RV != pkcs11.CKR_OK && call.RV != pkcs11.CKR_USER_NOT_LOGGED_IN {
+				g.drop(l, errRefused(call.Number(), call.RV))
+			}
+		}()
+	}
+	for range links {
+		<-done
+	}
+	return pkcs11.CKR_OK
+}
+
+// login sends a PIN to a member, once.
+func (l *link) login(kind uint64, pin pkcs11.PIN, limits member.Limits) (pkcs11.RV, error) {
+	call := wire.Login{User: kind, Pin: pin}
+	_, err := l.background(context.Background(), limits, &call)
+	if call.RV == pkcs11.CKR_USER_ALREADY_LOGGED_IN {
+		call.RV = pkcs11.CKR_OK // someone was quicker; the token is logged in
+	}
+	return call.RV, err
+}
+
+// wrongBefore are the flags of a token that has seen a wrong PIN since the last
+// right one. It gets no PIN unattended: the next try may be its last (field-F3).
+const wrongBefore = pkcs11.CKF_USER_PIN_COUNT_LOW | pkcs11.CKF_USER_PIN_FINAL_TRY | pkcs11.CKF_USER_PIN_LOCKED
+
+// follow gives a member the login of the group. It is a *mismatch when the
+// member refuses the PIN, which is then never sent to it again.
+func (g *Group) follow(s *seat, l *link) error {
+	g.mu.Lock()
+	generation, has := g.logins, s.login
+	var kind uint64
+	var pin pkcs11.PIN
+	if g.user != nil {
+		kind, pin = g.user.kind, g.user.pin.Clone()
+	}
+	g.mu.Unlock()
+	defer pin.Wipe()
+	if has == generation {
+		return nil
+	}
+	if g.anyoneLoggedIn(generation) {
+		if err := g.followAs(l, kind, pin); err != nil {
+			return err
+		}
+	}
+	g.mu.Lock()
+	if s.link == l {
+		s.login = generation
+	}
+	g.mu.Unlock()
+	return nil
+}
+
+func (g *Group) anyoneLoggedIn(generation uint64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.user != nil && g.logins == generation
+}
+
+func (g *Group) followAs(l *link, kind uint64, pin pkcs11.PIN) error {
+	var info wire.GetTokenInfo
+	if _, err := l.background(g.ctx, g.limits(nil), &info); err != nil {
+		return err
+	}
+	if kind == pkcs11.CKU_USER && info.Info.Flags&wrongBefore != 0 {
+		return &mismatch{"the token has seen a wrong PIN since the last right one and gets none unattended: log in on it once by its physical slot"}
+	}
+	if pin == nil {
+		return &mismatch{"the token needs a login at its own PIN pad: the next C_Login of the application includes it"}
+	}
+	rv, err := l.login(kind, pin, g.limits(nil))
+	switch {
+	case err != nil:
+		return err
+	case rv == pkcs11.CKR_OK:
+		return nil
+	case refused(rv):
+		return &mismatch{fmt.Sprintf("the PIN that another member accepted was refused with %v: it is not sent again; set the same PIN on this token, then `oneslot group recover`", rv)}
+	}
+	return fmt.Errorf("login: the token answered %w", rv)
+}
+
+// refused says whether a login was turned down because of the PIN.
+func refused(rv pkcs11.RV) bool {
+	for _, r := range []pkcs11.RV{pkcs11.CKR_PIN_INCORRECT, pkcs11.CKR_PIN_INVALID, pkcs11.CKR_PIN_LEN_RANGE, pkcs11.CKR_PIN_EXPIRED,
+		pkcs11.CKR_PIN_LOCKED, pkcs11.CKR_USER_PIN_NOT_INITIALIZED, pkcs11.CKR_USER_TYPE_INVALID} {
+		if errors.Is(rv, r) {
+			return true
+		}
+	}
+	return false
+}

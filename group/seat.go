@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"errors"
+	"time"
+
+	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// A seat is a member's place in the group.
+type seat struct {
+	index   int
+	member  member.Member
+	standby bool
+	kick    chan struct{} // wakes the keeper: there is something to do
+
+	// Guarded by Group.mu.
+	state       State
+	since       time.Time
+	cause       error // of the last failure
+	causeAt     time.Time
+	failures    uint64
+	outstanding int
+	answered    uint64
+	link        *link  // the connection; nil without one
+	serial      string // of the token, once it was seen
+	about       *wire.Description
+	objects     int    // in sync, at the last count
+	login       uint64 // the group's login that this member has; see login.go
+}
+
+func (s *seat) serialNow(g *Group) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.serial
+}
+
+// wake tells the keeper that there is something to do. It never blocks.
+func (s *seat) wake() {
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
+}
+
+// drop gives a connection up. Whoever waits on it is told at once, and nobody
+// else is sent there; the keeper does the rest.
+func (g *Group) drop(l *link, cause error) {
+	s := l.seat
+	var event Event
+	g.mu.Lock()
+	current := s.link == l && (s.state == Ready || s.state == Syncing)
+	if current {
+		event = g.move(s, Down, cause)
+		s.link, s.login = nil, 0
+	}
+	g.mu.Unlock()
+	l.close()
+	if current {
+		g.report(event)
+	}
+}
+
+// quarantine leaves a member out until an operator acts.
+func (g *Group) quarantine(s *seat, l *link, cause error) {
+	g.mu.Lock()
+	event := g.move(s, Quarantined, cause)
+	s.link, s.login = nil, 0
+	g.mu.Unlock()
+	if l != nil {
+		l.close()
+	}
+	g.report(event)
+}
+
+// errRefused is the cause of dropping a member for its answer.
+func errRefused(number wire.Number, rv pkcs11.RV) error {
+	return errors.New(number.String() + " answered " + rv.String())
+}

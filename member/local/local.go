@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package local runs a member as a child process on the same host: one
+// oneslot-member with the vendor module in it, spoken to over a socket pair.
+package local
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"oneslot.dev/oneslot/member"
+)
+
+// Member is a member that runs as a child process.
+type Member struct {
+	name    string
+	program string
+	args    []string
+	env     []string
+}
+
+// Config says which token a member process is to serve.
+type Config struct {
+	Name    string
+	Program string   // the oneslot-member program
+	Module  string   // the vendor's PKCS#11 library
+	Token   string   // the token's label, or empty
+	Serial  string   // its serial number, or empty
+	Env     []string // the environment of the process, "NAME=value"
+}
+
+// New returns a member that is started at each Connect.
+func New(c Config) *Member {
+	return &Member{
+		name:    c.Name,
+		program: c.Program,
+		args:    []string{"child", "--fd", "3", "--module", c.Module, "--token", c.Token, "--serial", c.Serial},
+		env:     c.Env,
+	}
+}
+
+// Name is the member's name in the configuration.
+func (m *Member) Name() string { return m.name }
+
+// Connect starts the process. It is killed when the connection is closed, and
+// ends by itself when the connection is gone.
+func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, &member.Fault{Member: m.name, Err: err}
+	}
+	defer theirs.Close()
+	process := exec.Command(m.program, m.args...)
+	process.Env = m.env
+	process.ExtraFiles = []*os.File{theirs}
+	process.Dir = "/"
+	// A group of its own: what a terminal sends to the application is not
+	// for the token.
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := process.Start(); err != nil {
+		ours.Close()
+		return nil, &member.Fault{Member: m.name, Err: fmt.Errorf("the member process does not start: %w", err)}
+	}
+	ended := make(chan struct{})
+	go func() {
+		process.Wait()
+		close(ended)
+	}()
+	var once sync.Once
+	kill := func() {
+		once.Do(func() {
+			process.Process.Kill()
+			<-ended
+		})
+	}
+	conn, err := member.Greet(ctx, m.name, ours, kill)
+	if err != nil {
+		return nil, err
+	}
+	return &localConn{Conn: conn, pid: process.Process.Pid}, nil
+}
+
+// localConn adds what only a local member has: a process.
+type localConn struct {
+	member.Conn
+	pid int
+}
+
+// PID is the process ID of the member process.
+func (c *localConn) PID() int { return c.pid }
+
+// socketPair returns both ends of a new connection. Both are closed on exec;
+// the child gets its end by name.
+func socketPair() (ours net.Conn, theirs *os.File, err error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("no socket pair: %w", err)
+	}
+	file := os.NewFile(uintptr(fds[0]), "member")
+	ours, err = net.FileConn(file)
+	file.Close()
+	if err != nil {
+		syscall.Close(fds[1])
+		return nil, nil, fmt.Errorf("no socket pair: %w", err)
+	}
+	return ours, os.NewFile(uintptr(fds[1]), "member"), nil
+}
