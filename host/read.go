@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// bg stands for the context of calls to the module: they cannot be cancelled,
+// the process can be killed.
+var bg = context.Background()
+
+// room asks for an attribute that is expected to be short.
+func room(t pkcs11.AttributeType, capacity uint64) wire.Question {
+	return wire.Question{Type: t, Form: wire.AskRoom, Capacity: capacity}
+}
+
+// Rooms for attributes: byte strings whose length is not known beforehand are
+// read at once if they are as short as they usually are.
+const (
+	shortRoom = 256
+	valueRoom = 1 << 20 // asked for its length first by the module's caller
+)
+
+// read reads attributes of an object with one call of the module, two if one
+// of them is long. Those that cannot be had are absent from the result.
+func (s *session) read(object uint64, kinds ...pkcs11.AttributeType) (pkcs11.Template, pkcs11.RV) {
+	query := make(wire.Query, len(kinds))
+	for i, t := range kinds {
+		query[i] = room(t, roomFor(t))
+	}
+	c := wire.GetAttributeValue{Object: object, Query: query}
+	rv := s.raw.GetAttributeValue(bg, &c)
+	if !rv.HasReply() {
+		return nil, rv
+	}
+	out := make(pkcs11.Template, 0, len(kinds))
+	var longer wire.Query
+	for i, v := range c.Values {
+		switch {
+		case v.Form == wire.GotData:
+			out = append(out, pkcs11.Attribute{Type: v.Type, Value: v.Data})
+		case query[i].Capacity == shortRoom && rv == pkcs11.CKR_BUFFER_TOO_SMALL:
+			longer = append(longer, room(v.Type, valueRoom))
+		}
+	}
+	if longer != nil {
+		c := wire.GetAttributeValue{Object: object, Query: longer}
+		if rv := s.raw.GetAttributeValue(bg, &c); !rv.HasReply() {
+			return nil, rv
+		}
+		for _, v := range c.Values {
+			if v.Form == wire.GotData {
+				out = append(out, pkcs11.Attribute{Type: v.Type, Value: v.Data})
+			}
+		}
+	}
+	return out, pkcs11.CKR_OK
+}
+
+// roomFor is the room to read an attribute in at the first try.
+func roomFor(t pkcs11.AttributeType) uint64 {
+	switch kinds[t] {
+	case kindBool:
+		return 1
+	case kindUlong:
+		return 8
+	case kindDate:
+		return 8
+	}
+	switch t {
+	case pkcs11.CKA_MODULUS, pkcs11.CKA_ALLOWED_MECHANISMS:
+		return 2048
+	}
+	return shortRoom
+}
+
+// objects finds objects by their attributes.
+func (s *session) objects(template pkcs11.Template) ([]uint64, pkcs11.RV) {
+	rv := s.raw.FindObjectsInit(bg, &wire.FindObjectsInit{Template: template})
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	defer s.raw.FindObjectsFinal(bg, nil)
+	var all []uint64
+	for {
+		c := wire.FindObjects{ObjectsRoom: wire.Room{Capacity: 1024}}
+		if rv := s.raw.FindObjects(bg, &c); rv != pkcs11.CKR_OK {
+			return nil, rv
+		}
+		if len(c.Objects.Values) == 0 {
+			return all, pkcs11.CKR_OK
+		}
+		all = append(all, c.Objects.Values...)
+	}
+}
