@@ -5,10 +5,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"oneslot.dev/oneslot/config"
 	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/member/local"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
@@ -24,9 +30,46 @@ const (
 	toolStuck   = 2 * time.Minute
 )
 
-// reach makes the member that the configuration describes.
-func reach(*config.Config, *config.Member) (member.Member, error) {
-	return nil, fmt.Errorf("members cannot be reached by this build")
+// reach makes the member that the configuration describes. Its process gets
+// this one's environment, changed by the configuration's.
+func reach(cfg *config.Config, m *config.Member) (member.Member, error) {
+	program, err := memberProgram(cfg)
+	if err != nil {
+		return nil, err
+	}
+	env := os.Environ()
+	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+		env = append(env, name+"="+m.Env[name]) // the last one counts
+	}
+	return local.New(local.Config{
+		Name:    m.Name,
+		Program: program,
+		Module:  m.Module,
+		Token:   m.Token,
+		Serial:  m.Serial,
+		Env:     env,
+	}), nil
+}
+
+// memberProgram is the configured one, else the one beside this program, so
+// that a build that is not installed uses its own, else the one in $PATH.
+func memberProgram(cfg *config.Config) (string, error) {
+	const name = "oneslot-member"
+	wanted := cfg.MemberProgram
+	if wanted == "" {
+		if self, err := os.Executable(); err == nil {
+			beside := filepath.Join(filepath.Dir(self), name)
+			if _, err := os.Stat(beside); err == nil {
+				return beside, nil
+			}
+		}
+		wanted = name
+	}
+	path, err := exec.LookPath(wanted)
+	if err != nil {
+		return "", fmt.Errorf("member program: %w: install oneslot-member beside oneslot, or set member_program", err)
+	}
+	return path, nil
 }
 
 // connect connects to a member of the configuration, for one tool's use.
