@@ -86,6 +86,17 @@ func removeModule(t *testing.T, conf string) {
 	}
 }
 
+func TestCheckPointsAtVariablesThatNameNothing(t *testing.T) {
+	b := newBench(t)
+	module := write(t, "m.so", "")
+	conf := write(t, "o.toml", "[[member]]\nname = \"a\"\nmodule = \""+module+"\"\ntoken = \"t\"\n[member.env]\nA = \"/nonexistent/conf\"\nB = \""+module+"\"\nC = \"text\"\n")
+	b.tokens["a"] = &token{unreachable: pkcs11.CKR_GENERAL_ERROR}
+	want := "  wrong: CKR_GENERAL_ERROR\n  note: A in env: stat /nonexistent/conf: no such file or directory\n"
+	if code := b.run("check", "--config", conf); code != 1 || !strings.HasSuffix(b.out.String(), want) {
+		t.Errorf("code %d, %s", code, b.out.String())
+	}
+}
+
 func TestOneTokenAsTwoMembersIsWrong(t *testing.T) {
 	twin := good("t", "1").Description
 	f := finding{}

@@ -5,6 +5,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,11 +16,12 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// judgeMember says what is wrong with one token. It asks nobody.
+// judgeMember says what is wrong with one token. It asks no member.
 func judgeMember(m *config.Member, d description) finding {
 	f := finding{Name: m.Name}
 	if d.err != nil {
 		f.wrong("%v", d.err)
+		noteMissing(&f, m.Env)
 		return f
 	}
 	t := &d.token.Token
@@ -32,6 +36,19 @@ func judgeMember(m *config.Member, d description) finding {
 	}
 	judgeFlags(&f, t.Flags)
 	return f
+}
+
+// noteMissing points at variables that name a file which is not there. Modules
+// that cannot read their own configuration say CKR_GENERAL_ERROR, no more.
+func noteMissing(f *finding, env map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !filepath.IsAbs(env[name]) {
+			continue
+		}
+		if _, err := os.Stat(env[name]); err != nil {
+			f.note("%s in env: %v", name, err)
+		}
+	}
 }
 
 // judgeFlags reads the flags of CK_TOKEN_INFO.
