@@ -33,6 +33,7 @@ var mistakes = []struct {
 	{"pin", "[[member]]\nname = \"a\"\nmodule = \"/m.so\"\ntoken = \"t\"\nuser_pin = \"1\"\n", []string{`5: member "a": unknown key "user_pin": remove it: a PIN never`}},
 	{"type bool", "group_only = \"yes\"\n" + fine, []string{`1: group_only is "yes": write true or false`}},
 	{"type string", "runtime_dir = 5\n" + fine, []string{`1: runtime_dir is 5: write a string`}},
+	{"type name", "[[member]]\nname = 5\nmodule = \"/m.so\"\ntoken = true\n", []string{`2: member 1: name is 5: write a string`, `4: member 1: token is true: write a string`}},
 	{"type table", "log = 5\n" + fine, []string{`1: log is 5: write a table: [log]`}},
 	{"type tables", "group = 5\n[[member]]\nname = \"a\"\nmodule = \"/m.so\"\ntoken = \"t\"\n", []string{`1: group is 5: write [[group]] for each`}},
 	{"type in tables", "group = [5]\n[[member]]\nname = \"a\"\nmodule = \"/m.so\"\ntoken = \"t\"\n", []string{

@@ -87,9 +87,7 @@ func value(p *unstable.Parser, v *unstable.Node, line int) *node {
 	case unstable.Array:
 		list := &node{line: line, kind: unstable.Array}
 		for it := v.Children(); it.Next(); {
-			if it.Node().Kind != unstable.Comment {
-				list.list = append(list.list, value(p, it.Node(), line))
-			}
+			list.list = append(list.list, value(p, it.Node(), line))
 		}
 		return list
 	case unstable.InlineTable:

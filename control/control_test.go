@@ -80,10 +80,10 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection is still open")
 	}
-	stop()
 	if _, err := net.Dial("unix", socketPath(dir, os.Getpid())); err == nil {
 		t.Error("still listening")
 	}
+	stop()
 }
 
 func TestNoFolderMeansNoEngine(t *testing.T) {
