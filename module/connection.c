@@ -205,7 +205,7 @@ static size_t receive(struct connection *n)
 		int64_t deadline = now_ms() + SILENCE_MS;
 		size_t size;
 
-		if (!fill(n, HEADER, &have, &deadline))
+		if (!fill(n, CALL_AT, &have, &deadline))
 			return 0;
 		size = u32_at(n->buffer);
 		if (size < HEADER - CALL_AT || size > FRAME_MAX)

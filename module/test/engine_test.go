@@ -12,6 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"oneslot.dev/oneslot/wire"
 )
 
 // The calls that the tests answer (wire/calls.def).
@@ -35,24 +38,31 @@ type testEngine struct {
 	// leaves unanswered (nil) ends the connection.
 	answer func(call uint32, args []byte) []byte
 
-	mu    sync.Mutex // guards calls
+	frames  bool   // answers with package wire instead
+	closing uint32 // the call after whose answer the connection ends
+	slow    uint32 // the call that is answered after signs of life only
+
+	mu    sync.Mutex // guards what follows
 	calls map[uint32]int
+	conns []*net.UnixConn
 }
 
 // serve speaks on one connection, and on those attached to it, until its end.
 func (e *testEngine) serve(conn *net.UnixConn) {
 	defer conn.Close()
+	if e.frames {
+		serveFrames(conn)
+		return
+	}
+	e.mu.Lock()
+	e.conns = append(e.conns, conn)
+	e.mu.Unlock()
 	for {
 		call, args, fd, err := readRequest(conn)
 		if err != nil {
 			return
 		}
-		e.mu.Lock()
-		if e.calls == nil {
-			e.calls = map[uint32]int{}
-		}
-		e.calls[call]++
-		e.mu.Unlock()
+		e.note(call)
 		if call == attach {
 			file := os.NewFile(uintptr(fd), "attached")
 			attached, err := net.FileConn(file)
@@ -63,13 +73,70 @@ func (e *testEngine) serve(conn *net.UnixConn) {
 			go e.serve(attached.(*net.UnixConn))
 		}
 		out := e.answer(call, args)
+		if call == e.slow {
+			beat(conn)
+		}
 		if out == nil {
 			return
 		}
-		if _, err := conn.Write(out); err != nil {
+		if _, err := conn.Write(out); err != nil || call == e.closing {
 			return
 		}
 	}
+}
+
+// serveFrames answers as engines do.
+func serveFrames(conn *net.UnixConn) {
+	f := wire.NewFrames(conn)
+	defer f.Close()
+	for {
+		call, err := f.Next()
+		if err != nil {
+			return
+		}
+		switch c := call.(type) {
+		case *wire.Hello:
+			c.Accepted, c.Frame = wire.Version, wire.MaxFrame
+		case *wire.Attach:
+			attached, err := f.Attached()
+			if err != nil {
+				return
+			}
+			go serveFrames(attached)
+		case *wire.GetSessionInfo:
+			c.Info.Slot = 7
+		}
+		if f.Reply(call) != nil {
+			return
+		}
+	}
+}
+
+// beat keeps the module waiting for longer than the impatient build would.
+func beat(conn *net.UnixConn) {
+	for range 4 {
+		conn.Write(alive)
+		time.Sleep(30 * time.Millisecond)
+	}
+}
+
+func (e *testEngine) note(call uint32) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.calls == nil {
+		e.calls = map[uint32]int{}
+	}
+	e.calls[call]++
+}
+
+// hangUp ends all connections at once.
+func (e *testEngine) hangUp() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, conn := range e.conns {
+		conn.Close()
+	}
+	e.conns = nil
 }
 
 // count tells how often a call came.

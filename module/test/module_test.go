@@ -102,7 +102,7 @@ func (v variant) application(t *testing.T, name string) string {
 func (v variant) command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(v.application(t, name), append([]string{v.module(t)}, args...)...)
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "ASAN_OPTIONS=detect_stack_use_after_return=0"}
+	c.Env = []string{"PATH=" + os.Getenv("PATH")}
 	c.WaitDelay = 10 * time.Second
 	return c
 }
