@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// host pretends to have the files named.
-func host(uid int, env map[string]string, files ...string) Host {
-	return Host{
+// place pretends to have the files named.
+func place(uid int, env map[string]string, files ...string) Surroundings {
+	return Surroundings{
 		Getenv: func(name string) string { return env[name] },
 		UID:    uid,
 		Stat: func(path string) (fs.FileInfo, error) {
@@ -40,7 +40,7 @@ func TestFindTakesTheFirstThatIsThere(t *testing.T) {
 		{"system", map[string]string{"HOME": "/home/u"}, []string{system}, system},
 		{"no home", nil, []string{system}, system},
 	} {
-		if got, err := host(1, c.env, c.files...).Find(); got != c.want || err != nil {
+		if got, err := place(1, c.env, c.files...).Find(); got != c.want || err != nil {
 			t.Errorf("%s: got %q, %v, want %q", c.name, got, err, c.want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestFindSaysWhereItLooked(t *testing.T) {
 		{map[string]string{"HOME": "/home/u"}, "/home/u/.config/oneslot/oneslot.toml (not there), /etc/oneslot/oneslot.toml (not there)"},
 		{map[string]string{"ONESLOT_CONF": "/gone.toml"}, "/gone.toml (from ONESLOT_CONF; not there)"},
 	} {
-		_, err := host(1, c.env).Find()
+		_, err := place(1, c.env).Find()
 		var missing *NotFound
 		if !errors.As(err, &missing) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("err = %v", err)
@@ -64,7 +64,7 @@ func TestFindSaysWhereItLooked(t *testing.T) {
 
 func TestAFileThatWasNamedIsNotReplacedByAnother(t *testing.T) {
 	env := map[string]string{"ONESLOT_CONF": "/gone.toml"}
-	if got, err := host(1, env, "/etc/oneslot/oneslot.toml").Find(); err == nil {
+	if got, err := place(1, env, "/etc/oneslot/oneslot.toml").Find(); err == nil {
 		t.Errorf("got %q", got)
 	}
 }
@@ -81,7 +81,7 @@ func TestFolders(t *testing.T) {
 		{7, map[string]string{"XDG_RUNTIME_DIR": "/run/user/7", "XDG_STATE_HOME": "/s"}, "/run/user/7/oneslot", "/s/oneslot/oneslot.log"},
 		{7, map[string]string{"XDG_RUNTIME_DIR": "rel"}, "/tmp/oneslot-7", ""},
 	} {
-		h := host(c.uid, c.env)
+		h := place(c.uid, c.env)
 		if got := h.RuntimeFolder(); got != c.runtime {
 			t.Errorf("%+v: RuntimeFolder() = %q", c.env, got)
 		}

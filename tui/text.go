@@ -33,7 +33,7 @@ func Text(statuses []control.Status, width int) string {
 
 func engine(out *strings.Builder, s control.Status, width int) {
 	if s.Unreachable != "" {
-		line(out, width, fmt.Sprintf("engine %d  not answering: %s", s.Engine.PID, s.Unreachable))
+		folded(out, width, fmt.Sprintf("engine %d  not answering:", s.Engine.PID), s.Unreachable)
 		return
 	}
 	kind := "shared"
@@ -64,7 +64,8 @@ func group(out *strings.Builder, g control.Group, width int) {
 		primary = "none"
 	}
 	out.WriteByte('\n')
-	line(out, width, fmt.Sprintf("  group %s  %s, primary %s, slot 0x%x, serial %s", name, g.State, primary, g.Slot, g.Serial))
+	line(out, width, fmt.Sprintf("  group %s  %s, primary %s", name, g.State, primary))
+	line(out, width, fmt.Sprintf("    slot 0x%x, serial %s", g.Slot, g.Serial))
 	rows := [][]string{{"MEMBER", "ROLE", "STATE", "SINCE", "OUT", "CALLS", "FAILED", "OBJECTS", "TOKEN"}}
 	for _, m := range g.Members {
 		rows = append(rows, row(m))
@@ -72,8 +73,7 @@ func group(out *strings.Builder, g control.Group, width int) {
 	table(out, rows, width)
 	for _, m := range g.Members { // lines of their own: in a column they would be cut off
 		if m.LastError != "" {
-			line(out, width, fmt.Sprintf("    last error of %s, %s:", m.Name, clock(m.LastErrorAt)))
-			line(out, width, "      "+m.LastError)
+			folded(out, width, fmt.Sprintf("    last error of %s, %s:", m.Name, clock(m.LastErrorAt)), m.LastError)
 		}
 	}
 }
@@ -133,6 +133,22 @@ func line(out *strings.Builder, width int, text string) {
 		text = string(runes[:width-1]) + "…"
 	}
 	out.WriteString(text + "\n")
+}
+
+// folded writes a text that must not be cut: what does not fit goes on in lines
+// of its own, further in. Only a word wider than the terminal is cut.
+func folded(out *strings.Builder, width int, head, text string) {
+	const further = "      "
+	current := head
+	for _, word := range strings.Fields(plain(text)) {
+		if width > 0 && utf8.RuneCountInString(current+" "+word) > width {
+			line(out, width, current)
+			current = further + word
+			continue
+		}
+		current += " " + word
+	}
+	line(out, width, current)
 }
 
 // plain keeps texts of vendors from moving the cursor of a terminal.

@@ -27,7 +27,7 @@ func statuses() []control.Status {
 					Name: "ca", Label: "CA keys", Serial: "b646c41ab98ed0f8", Slot: 0x20b646c4, State: control.Degraded, Primary: "a",
 					Members: []control.Member{
 						{Name: "a", Role: control.Active, Primary: true, State: "ready", Since: at, Outstanding: 3, Calls: 120345, TokenLabel: "ca-a", TokenSerial: "11", Objects: 42},
-						{Name: "b", Role: control.Active, State: "down", Since: at.Add(time.Hour), Calls: 99, Failures: 2, LastError: "answer lost: no sign of life for 20s", LastErrorAt: at.Add(time.Hour), TokenLabel: "ca-b", TokenSerial: "22", Objects: 41},
+						{Name: "b", Role: control.Active, State: "down", Since: at.Add(time.Hour), Calls: 99, Failures: 2, LastError: "answer lost: no sign of life for 20s; the connection was closed and is made again in the background", LastErrorAt: at.Add(time.Hour), TokenLabel: "ca-b", TokenSerial: "22", Objects: 41},
 						{Name: "cellar", Role: control.Standby, State: "ready", Since: at, TokenLabel: "ca\x1b[2J", TokenSerial: "33", Objects: 42},
 					},
 				},

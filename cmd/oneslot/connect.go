@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -124,9 +125,9 @@ func explain(err error) error {
 		pkcs11.CKR_TOKEN_WRITE_PROTECTED:    "the token is write-protected",
 		pkcs11.CKR_USER_PIN_NOT_INITIALIZED: "the token has no user PIN yet: set one with the vendor's tool",
 	}
-	rv, ok := err.(pkcs11.RV)
-	if text := advice[rv]; ok && text != "" {
-		return fmt.Errorf("%w: %s", err, text)
+	var rv pkcs11.RV
+	if !errors.As(err, &rv) || advice[rv] == "" {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %s", err, advice[rv])
 }

@@ -216,3 +216,25 @@ func TestMemberNamesAreDifferent(t *testing.T) {
 		t.Errorf("%d names", len(seen))
 	}
 }
+
+func TestSandboxesMadeAtTheSameTimeAreOne(t *testing.T) {
+	_, dir := sandboxBench(t)
+	const runs = 4
+	printed := make(chan string, runs)
+	for range runs {
+		b := newBench(t)
+		go func() {
+			code := b.run("sandbox", dir, "--members", "1")
+			printed <- fmt.Sprintf("%d %s%s", code, b.out.String(), b.err.String())
+		}()
+	}
+	first := <-printed
+	if !strings.HasPrefix(first, "0 export MODULE=") {
+		t.Error(first)
+	}
+	for range runs - 1 {
+		if got := <-printed; got != first {
+			t.Errorf("got %s, want %s", got, first)
+		}
+	}
+}
