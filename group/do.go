@@ -195,6 +195,7 @@ func (g *Group) awaitAnother(r *run) bool {
 type Hold struct {
 	place   Place
 	session member.Session
+	turn    chan struct{} // a session serves one caller at a time
 }
 
 // Hold takes a session for an operation that outlives the attempt. While it
@@ -204,7 +205,7 @@ func (p *Place) Hold() (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Hold{*p, s}, nil
+	return &Hold{*p, s, make(chan struct{}, 1)}, nil
 }
 
 // Place is the member that the session belongs to.
@@ -213,6 +214,8 @@ func (h *Hold) Place() *Place { return &h.place }
 // Do runs calls in the session. After an error the hold is over, and the
 // member is dropped.
 func (h *Hold) Do(calls ...wire.Call) (int, error) {
+	h.turn <- struct{}{}
+	defer func() { <-h.turn }()
 	g := h.place.g
 	g.mu.Lock()
 	h.place.seat.outstanding++
@@ -243,3 +246,13 @@ func (h *Hold) Alive() bool {
 		return true
 	}
 }
+
+// Each runs something on every member that is ready, one after the other.
+func (g *Group) Each(run func(p *Place)) {
+	for _, l := range g.readyBut(nil) {
+		run(&Place{g, l.seat, l})
+	}
+}
+
+// Alone says whether the member is the only one of its group.
+func (p *Place) Alone() bool { return len(p.g.seats) == 1 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"oneslot.dev/oneslot/config"
+	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// startPatience is how long C_Initialize waits for members. Those that are
+// slower join later (field-G10).
+const startPatience = 4 * time.Second
+
+// An application is one process that called C_Initialize. It has its own
+// members, login and sessions; it shares nothing with another (field-L6).
+type application struct {
+	wire.NoCryptoki // what is not written here is not supported
+
+	engine *Engine
+	log    *slog.Logger
+	name   string
+	pid    uint64
+	begun  time.Time
+	slots  []*slot // in the order of C_GetSlotList
+
+	ctx  context.Context // ends when the application is gone
+	stop context.CancelFunc
+
+	handles atomic.Uint64 // the session or object handle given out last
+
+	mu          sync.RWMutex // guards what follows
+	sessions    map[uint64]*session
+	sockets     map[*net.UnixConn]struct{}
+	connections sync.WaitGroup // further connections; none is added once closed
+	closed      bool
+}
+
+func newApplication(e *Engine, hello *wire.Hello) *application {
+	a := &application{
+		engine: e, name: string(hello.Name.Data), pid: hello.Pid, begun: time.Now(),
+		sessions: make(map[uint64]*session), sockets: make(map[*net.UnixConn]struct{}),
+	}
+	a.log = e.log.With("application", a.name, "pid", a.pid)
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	// Handles start at random, so one from another life hits nothing.
+	a.handles.Store(uint64(rand.Uint32())<<8 + 1)
+	groups := make([]*slot, 0, len(e.config.Groups))
+	for i := range e.config.Groups {
+		groups = append(groups, a.virtualSlot(&e.config.Groups[i]))
+	}
+	if !e.config.GroupOnly {
+		for i := range e.config.Members {
+			a.slots = append(a.slots, a.physicalSlot(&e.config.Members[i], groups))
+		}
+	}
+	a.slots = append(a.slots, groups...) // physical slots come first (rule G4)
+	for _, s := range groups {
+		s.start()
+	}
+	return a
+}
+
+func (a *application) virtualSlot(g *config.Group) *slot {
+	members := make([]member.Member, len(g.Members))
+	for i, name := range g.Members {
+		members[i] = a.engine.connect(*a.engine.config.Member(name))
+	}
+	s := newSlot(a, g.Slot())
+	s.virtual = g
+	s.group = group.New(*g, members, wire.GroupView, a.report)
+	return s
+}
+
+func (a *application) physicalSlot(m *config.Member, groups []*slot) *slot {
+	s := newSlot(a, m.Slot())
+	s.physical = m
+	options := config.DefaultGroup(m.Name)
+	for _, g := range groups {
+		for i, name := range g.virtual.Members {
+			if name == m.Name {
+				s.seen, s.seenSeat = g.group, i
+				options = *g.virtual
+				options.Name, options.Standby, options.MinCopies = m.Name, nil, 1
+			}
+		}
+	}
+	options.Members = []string{m.Name}
+	s.group = group.New(options, []member.Member{a.engine.connect(*m)}, wire.TokenView, a.report)
+	return s
+}
+
+// settle waits a while for the groups to know their members.
+func (a *application) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for _, s := range a.slots {
+		if s.virtual != nil {
+			s.group.Settle(ctx)
+		}
+	}
+}
+
+// offers refuses C_Initialize if there is nothing at all to offer.
+func (a *application) offers() pkcs11.RV {
+	if len(a.slots) == 0 {
+		a.log.Error("C_Initialize failed: the configuration has no group and no member")
+		return pkcs11.CKR_GENERAL_ERROR
+	}
+	return pkcs11.CKR_OK
+}
+
+// adopt answers a further connection. It is false when the application is gone.
+func (a *application) adopt(conn *net.UnixConn) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	a.sockets[conn] = struct{}{}
+	a.connections.Go(func() {
+		defer func() {
+			a.mu.Lock()
+			delete(a.sockets, conn)
+			a.mu.Unlock()
+		}()
+		a.answer(wire.NewFrames(conn), conn)
+	})
+	return true
+}
+
+// disconnect ends the connections, and so the application.
+func (a *application) disconnect() {
+	a.stop()
+	a.mu.Lock()
+	a.closed = true
+	for conn := range a.sockets {
+		conn.Close()
+	}
+	a.mu.Unlock()
+}
+
+// close ends everything the application had. Members close its sessions and
+// destroy its session objects by losing their connections.
+func (a *application) close() {
+	a.disconnect()
+	for _, s := range a.slots {
+		s.group.Close()
+	}
+	a.connections.Wait()
+}
+
+// slot returns a slot by its ID.
+func (a *application) slot(id uint64) (*slot, pkcs11.RV) {
+	for _, s := range a.slots {
+		if s.id == id {
+			return s, pkcs11.CKR_OK
+		}
+	}
+	return nil, pkcs11.CKR_SLOT_ID_INVALID
+}
+
+// report writes what happens to members into the log (rule O3).
+func (a *application) report(e group.Event) {
+	level := slog.LevelInfo
+	switch e.Code {
+	case group.MemberConnecting, group.MemberSyncing:
+		level = slog.LevelDebug
+	case group.MemberDown, group.ObjectNotCopied, group.ChangeMissed:
+		level = slog.LevelWarn
+	case group.MemberQuarantined, group.JournalUnreadable:
+		level = slog.LevelError
+	}
+	args := []any{"event", string(e.Code), "group", e.Group, "member", e.Member, "serial", e.Serial}
+	if e.Cause != nil {
+		args = append(args, "reason", e.Cause.Error())
+	}
+	text := e.Text
+	if text == "" {
+		text = fmt.Sprintf("member %s of group %s is %v", e.Member, e.Group, e.To)
+	}
+	a.log.Log(context.Background(), level, text, args...)
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+
+	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// GetAttributeValue is C_GetAttributeValue. Every member answers the same (H5);
+// the primary is asked first.
+func (a *application) GetAttributeValue(_ context.Context, c *wire.GetAttributeValue) pkcs11.RV {
+	s, o, rv := a.object(c.Session, c.Object)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	rv, err := s.slot.group.Do(wire.Ask, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		return o.onTried(p, func(handle uint64) (pkcs11.RV, error) {
+			call := wire.GetAttributeValue{Object: handle, Query: c.Query}
+			_, err := p.Do(&call)
+			c.Values = call.Values
+			return call.RV, err
+		})
+	})
+	return s.slot.gone(err, rv, pkcs11.CKR_OBJECT_HANDLE_INVALID)
+}
+
+// SetAttributeValue is C_SetAttributeValue.
+func (a *application) SetAttributeValue(_ context.Context, c *wire.SetAttributeValue) pkcs11.RV {
+	s, o, rv := a.object(c.Session, c.Object)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	if o.owner == nil && !s.rw {
+		return pkcs11.CKR_SESSION_READ_ONLY
+	}
+	if len(c.Template) == 0 {
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
+	id := o.identity()
+	switch {
+	case o.owner != nil:
+		rv = s.slot.changeSessionObject(o, c.Template)
+	case s.slot.virtual == nil:
+		rv = s.slot.onlyHere(o, func(handle uint64) wire.Call {
+			return &wire.SetAttributeValue{Object: handle, Template: c.Template}
+		})
+	default:
+		rv = s.slot.group.SetAttributes(id, c.Template, o.on)
+	}
+	if rv == pkcs11.CKR_OK {
+		o.changed(c.Template)
+	}
+	return rv
+}
+
+// changed notes new values of attributes that the engine keeps.
+func (o *object) changed(t pkcs11.Template) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.proven = nil // what the key may do may have changed
+	if a := t.Find(pkcs11.CKA_LABEL); a != nil {
+		o.id.Label = append([]byte{}, a.Value...)
+	}
+	if a := t.Find(pkcs11.CKA_ID); a != nil {
+		o.id.ID = append([]byte{}, a.Value...)
+	}
+}
+
+// changeSessionObject changes a session object on the members that have it.
+// Copies for others are made of the changed one.
+func (sl *slot) changeSessionObject(o *object, t pkcs11.Template) pkcs11.RV {
+	rv, err := sl.group.Do(wire.Use, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		return o.onTried(p, func(handle uint64) (pkcs11.RV, error) {
+			set := wire.SetAttributeValue{Object: handle, Template: t}
+			if _, err := p.Do(&set); err != nil || set.RV != pkcs11.CKR_OK {
+				return set.RV, err
+			}
+			if o.blob != nil {
+				export := wire.Export{Object: handle}
+				if _, err := p.Do(&export); err != nil || export.RV != pkcs11.CKR_OK {
+					return export.RV, err
+				}
+				o.settleOn(p, handle, export.Blob)
+			}
+			return pkcs11.CKR_OK, nil
+		})
+	})
+	return sl.gone(err, rv, pkcs11.CKR_OBJECT_HANDLE_INVALID)
+}
+
+// settleOn makes one member's session object the one that copies are made of.
+// The older copies elsewhere stay unused until their session closes.
+func (o *object) settleOn(p *group.Place, handle uint64, blob []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.places = map[int]place{p.Seat(): {p.Epoch(), handle}}
+	o.blob = blob
+}
+
+// onlyHere makes a change on a physical slot's member.
+func (sl *slot) onlyHere(o *object, call func(uint64) wire.Call) pkcs11.RV {
+	rv, err := sl.group.Do(wire.Make, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		return o.onTried(p, func(handle uint64) (pkcs11.RV, error) {
+			c := call(handle)
+			_, err := p.Do(c)
+			return c.Result(), err
+		})
+	})
+	return sl.gone(err, rv, pkcs11.CKR_OBJECT_HANDLE_INVALID)
+}
+
+// object returns a session and an object in it by their handles.
+func (a *application) object(sessionHandle, objectHandle uint64) (*session, *object, pkcs11.RV) {
+	s, rv := a.session(sessionHandle)
+	if rv != pkcs11.CKR_OK {
+		return nil, nil, rv
+	}
+	o := s.slot.object(objectHandle)
+	if o == nil {
+		return nil, nil, pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	return s, o, pkcs11.CKR_OK
+}
+
+// GenerateRandom is C_GenerateRandom, on the least busy member.
+func (a *application) GenerateRandom(_ context.Context, c *wire.GenerateRandom) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	rv, _ = s.slot.group.Do(wire.Use, group.Balance, func(p *group.Place) (pkcs11.RV, error) {
+		_, err := p.Do(c)
+		return c.RV, err
+	})
+	return rv
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+
+	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// A creation is a creating call as far as it is the same for all of them.
+type creation struct {
+	session   *session
+	templates []*pkcs11.Template // one for each object, to be changed
+	call      wire.Call
+	handles   func() []uint64 // the members' handles, after the call
+}
+
+// GenerateKey is C_GenerateKey.
+func (a *application) GenerateKey(_ context.Context, c *wire.GenerateKey) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	made, rv := a.create(creation{s, []*pkcs11.Template{&c.Template}, c, func() []uint64 { return []uint64{c.Key} }})
+	if rv == pkcs11.CKR_OK {
+		c.Key = made[0].handle
+	}
+	return rv
+}
+
+// GenerateKeyPair is C_GenerateKeyPair.
+func (a *application) GenerateKeyPair(_ context.Context, c *wire.GenerateKeyPair) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	made, rv := a.create(creation{s, []*pkcs11.Template{&c.Public, &c.Private}, c,
+		func() []uint64 { return []uint64{c.PublicKey, c.PrivateKey} }})
+	if rv == pkcs11.CKR_OK {
+		c.PublicKey, c.PrivateKey = made[0].handle, made[1].handle
+	}
+	return rv
+}
+
+// CreateObject is C_CreateObject.
+func (a *application) CreateObject(_ context.Context, c *wire.CreateObject) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	made, rv := a.create(creation{s, []*pkcs11.Template{&c.Template}, c, func() []uint64 { return []uint64{c.Object} }})
+	if rv == pkcs11.CKR_OK {
+		c.Object = made[0].handle
+	}
+	return rv
+}
+
+// create makes objects and returns their virtual forms. Token objects come to
+// all members (K1); of a pair one half may be a session object (field-D5).
+func (a *application) create(c creation) ([]*object, pkcs11.RV) {
+	token := make([]bool, len(c.templates))
+	some := false
+	for i, t := range c.templates {
+		if attribute := t.Find(pkcs11.CKA_TOKEN); attribute != nil && len(attribute.Value) != 1 {
+			return nil, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+		}
+		token[i] = t.Bool(pkcs11.CKA_TOKEN, false)
+		some = some || token[i]
+		if kind, ok := t.Ulong(pkcs11.CKA_KEY_TYPE); ok && stateful(kind) {
+			return nil, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+		}
+	}
+	if some && !c.session.rw {
+		return nil, pkcs11.CKR_SESSION_READ_ONLY
+	}
+	switch {
+	case c.session.slot.virtual == nil:
+		return a.createHere(c, token)
+	case !some:
+		return a.createInSession(c)
+	}
+	return a.createEverywhere(c, token)
+}
+
+// stateful says whether a key must never be used on two members: hash-based
+// keys that count their signatures (K8, field-C15).
+func stateful(keyType uint64) bool {
+	return keyType == pkcs11.CKK_HSS || keyType == pkcs11.CKK_XMSS || keyType == pkcs11.CKK_XMSSMT
+}
+
+// createInSession makes session objects, on the primary. They can be brought to
+// the others when they are wanted there (K9).
+func (a *application) createInSession(c creation) (made []*object, rv pkcs11.RV) {
+	sl := c.session.slot
+	rv, err := sl.group.Do(wire.Use, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		holder, err := c.session.holder(p)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := holder.Do(c.call); err != nil || c.call.Result() != pkcs11.CKR_OK {
+			return c.call.Result(), err
+		}
+		made = nil
+		for _, handle := range c.handles() {
+			o, rv, err := a.sessionObject(c.session, p, holder, handle)
+			if err != nil || rv != pkcs11.CKR_OK {
+				return rv, err
+			}
+			made = append(made, o)
+		}
+		return pkcs11.CKR_OK, nil
+	})
+	if rv = sl.gone(err, rv, pkcs11.CKR_DEVICE_ERROR); rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	for _, o := range made {
+		sl.objects.add(a.handles.Add(1), o)
+	}
+	return made, pkcs11.CKR_OK
+}
+
+// sessionObject describes a session object that was just made, with the wrapped
+// form from which other members can get it.
+func (a *application) sessionObject(s *session, p *group.Place, holder *group.Hold, handle uint64) (*object, pkcs11.RV, error) {
+	identify := wire.Identify{Object: handle}
+	if _, err := holder.Do(&identify); err != nil || identify.RV != pkcs11.CKR_OK {
+		return nil, identify.RV, err
+	}
+	o := &object{owner: s, id: keep(&identify.Identity)}
+	o.learn(p.Seat(), p.Epoch(), handle)
+	if identify.Identity.Flags&wire.Copyable != 0 && p.Alone() == false {
+		export := wire.Export{Object: handle}
+		if _, err := holder.Do(&export); err != nil {
+			return nil, 0, err
+		}
+		if export.RV == pkcs11.CKR_OK {
+			o.blob = export.Blob
+		}
+	}
+	return o, pkcs11.CKR_OK, nil
+}
+
+// createEverywhere makes token objects on all members. A half of a pair that is
+// to be a session object is made again of its wrapped form.
+func (a *application) createEverywhere(c creation, token []bool) ([]*object, pkcs11.RV) {
+	for _, t := range c.templates {
+		*t = t.With(pkcs11.Bool(pkcs11.CKA_TOKEN, false))
+	}
+	sl := c.session.slot
+	made := make([]*object, len(token))
+	created, rv := sl.group.Create(func(h *group.Hold) ([]uint64, pkcs11.RV, error) {
+		if _, err := h.Do(c.call); err != nil || c.call.Result() != pkcs11.CKR_OK {
+			return nil, c.call.Result(), err
+		}
+		var publish []uint64
+		for i, handle := range c.handles() {
+			if token[i] {
+				publish = append(publish, handle)
+				continue
+			}
+			o, rv, err := a.detached(c.session, h, handle)
+			if err != nil || rv != pkcs11.CKR_OK {
+				return nil, rv, err
+			}
+			made[i] = o
+		}
+		return publish, pkcs11.CKR_OK, nil
+	})
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	for i := range token {
+		if token[i] {
+			made[i] = sl.created(&created[0])
+			created = created[1:]
+		} else {
+			sl.objects.add(a.handles.Add(1), made[i])
+		}
+	}
+	return made, pkcs11.CKR_OK
+}
+
+// detached describes a session object whose member session is about to close:
+// it lives on in its wrapped form and is brought back where it is wanted.
+func (a *application) detached(s *session, h *group.Hold, handle uint64) (*object, pkcs11.RV, error) {
+	identify, export := wire.Identify{Object: handle}, wire.Export{Object: handle}
+	if _, err := h.Do(&identify, &export); err != nil {
+		return nil, 0, err
+	}
+	if identify.RV != pkcs11.CKR_OK {
+		return nil, identify.RV, nil
+	}
+	return &object{owner: s, id: keep(&identify.Identity), blob: export.Blob}, export.RV, nil
+}
+
+// created is the virtual form of a new token object.
+func (sl *slot) created(c *group.Created) *object {
+	var o *object
+	if len(c.Identity.Fingerprint) == 0 {
+		o = &object{id: keep(&c.Identity)}
+		sl.objects.add(sl.app.handles.Add(1), o)
+	} else {
+		twin := 0
+		for {
+			o = sl.objects.token(sl, &c.Identity, twin)
+			if o.fresh(c.Places) {
+				break
+			}
+			twin++ // there is one just like it already
+		}
+	}
+	for _, at := range c.Places {
+		o.learn(at.Seat, at.Epoch, at.Object)
+	}
+	return o
+}
+
+// fresh says whether nothing is known of the object yet, or just what these
+// places say: a search by another thread may have seen it first.
+func (o *object) fresh(places []group.At) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, at := range places {
+		if o.places[at.Seat] == (place{at.Epoch, at.Object}) {
+			return true
+		}
+	}
+	return len(o.places) == 0
+}
+
+// createHere makes objects on a physical slot, as its token does it.
+func (a *application) createHere(c creation, token []bool) (made []*object, rv pkcs11.RV) {
+	sl := c.session.slot
+	rv, err := sl.group.Do(wire.Make, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		holder, err := c.session.holder(p)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := holder.Do(c.call); err != nil || c.call.Result() != pkcs11.CKR_OK {
+			return c.call.Result(), err
+		}
+		for i, handle := range c.handles() {
+			o, rv, err := a.sessionObject(c.session, p, holder, handle)
+			if err != nil || rv != pkcs11.CKR_OK {
+				return rv, err
+			}
+			if token[i] {
+				o.owner = nil
+				o = sl.created(&group.Created{Identity: o.id, Places: []group.At{{Seat: p.Seat(), Epoch: p.Epoch(), Object: handle}}})
+			} else {
+				sl.objects.add(a.handles.Add(1), o)
+			}
+			made = append(made, o)
+		}
+		return pkcs11.CKR_OK, nil
+	})
+	return made, sl.gone(err, rv, pkcs11.CKR_DEVICE_ERROR)
+}
+
+// DestroyObject is C_DestroyObject.
+func (a *application) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11.RV {
+	s, o, rv := a.object(c.Session, c.Object)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	if o.owner == nil && !s.rw {
+		return pkcs11.CKR_SESSION_READ_ONLY
+	}
+	switch {
+	case o.owner != nil:
+		rv = s.slot.destroySessionObject(o)
+	case s.slot.virtual == nil:
+		rv = s.slot.onlyHere(o, func(handle uint64) wire.Call { return &wire.DestroyObject{Object: handle} })
+	default:
+		rv = s.slot.group.Destroy(o.identity(), o.on)
+	}
+	if rv == pkcs11.CKR_OK {
+		s.slot.objects.remove(o)
+	}
+	return rv
+}
+
+// destroySessionObject destroys a session object on each member that has it.
+// One that cannot be asked loses it with its sessions.
+func (sl *slot) destroySessionObject(o *object) pkcs11.RV {
+	result := pkcs11.CKR_OK
+	sl.group.Each(func(p *group.Place) {
+		handle, ok := o.known(p)
+		if !ok {
+			return
+		}
+		call := wire.DestroyObject{Object: handle}
+		if _, err := p.Do(&call); err == nil && call.RV != pkcs11.CKR_OK && call.RV != pkcs11.CKR_OBJECT_HANDLE_INVALID {
+			result = call.RV
+		}
+	})
+	return result
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+
+	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// A search is the result of C_FindObjectsInit that was not fetched yet.
+type search struct{ left []uint64 }
+
+// FindObjectsInit is C_FindObjectsInit. The primary is asked at once, with the
+// identities of what it finds, so that a handle given out can be resolved
+// elsewhere even if that member dies the next moment.
+func (a *application) FindObjectsInit(_ context.Context, c *wire.FindObjectsInit) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	s.mu.Lock()
+	active := s.search != nil
+	s.mu.Unlock()
+	if active {
+		return pkcs11.CKR_OPERATION_ACTIVE
+	}
+	found, rv := s.slot.search(c.Template)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return pkcs11.CKR_SESSION_HANDLE_INVALID
+	case s.search != nil:
+		return pkcs11.CKR_OPERATION_ACTIVE
+	}
+	s.search = &search{found}
+	return pkcs11.CKR_OK
+}
+
+// search asks the primary for objects (L3) and returns their virtual handles.
+// It is never empty because nobody could be asked (field-G8).
+func (sl *slot) search(template pkcs11.Template) ([]uint64, pkcs11.RV) {
+	handles := []uint64{}
+	rv, err := sl.group.Do(wire.Ask, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		for _, o := range sl.objects.sessionObjects() {
+			if _, rv, err := o.on(p); err != nil && rv == pkcs11.CKR_OK && err != group.ErrElsewhere {
+				return rv, err
+			}
+		}
+		call := wire.Find{Template: template}
+		if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
+			return call.RV, err
+		}
+		handles = sl.recognise(p, call.Found)
+		return pkcs11.CKR_OK, nil
+	})
+	return handles, sl.gone(err, rv, pkcs11.CKR_DEVICE_ERROR)
+}
+
+// recognise gives what a member found its virtual handles.
+func (sl *slot) recognise(p *group.Place, found []wire.Identity) []uint64 {
+	handles := make([]uint64, 0, len(found))
+	twins := make(map[string]int)
+	for i := range found {
+		id := &found[i]
+		if o := sl.known(p, id, twins); o != nil {
+			handles = append(handles, o.handle)
+		}
+	}
+	return handles
+}
+
+// known returns the virtual object for one found on a member. Session objects
+// that the engine did not make for the application, it does not show.
+func (sl *slot) known(p *group.Place, id *wire.Identity, twins map[string]int) *object {
+	if id.Flags&wire.OnToken == 0 {
+		return sl.objects.at(p.Seat(), p.Epoch(), id.Object)
+	}
+	if len(id.Fingerprint) == 0 {
+		if o := sl.objects.at(p.Seat(), p.Epoch(), id.Object); o != nil {
+			return o
+		}
+		o := &object{id: keep(id)}
+		o.learn(p.Seat(), p.Epoch(), id.Object)
+		sl.objects.add(sl.app.handles.Add(1), o)
+		return o
+	}
+	key := string(id.Fingerprint) + "\x00" + string(id.Label) + "\x00" + string(id.ID)
+	o := sl.objects.token(sl, id, twins[key])
+	twins[key]++
+	o.learn(p.Seat(), p.Epoch(), id.Object)
+	return o
+}
+
+// FindObjects is C_FindObjects.
+func (a *application) FindObjects(_ context.Context, c *wire.FindObjects) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.search == nil {
+		return pkcs11.CKR_OPERATION_NOT_INITIALIZED
+	}
+	n := min(uint64(len(s.search.left)), c.ObjectsRoom.Capacity)
+	c.Objects = wire.Ulongs{Values: s.search.left[:n]}
+	s.search.left = s.search.left[n:]
+	return pkcs11.CKR_OK
+}
+
+// FindObjectsFinal is C_FindObjectsFinal.
+func (a *application) FindObjectsFinal(_ context.Context, c *wire.FindObjectsFinal) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.search == nil {
+		return pkcs11.CKR_OPERATION_NOT_INITIALIZED
+	}
+	s.search = nil
+	return pkcs11.CKR_OK
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// Login is C_Login. The login belongs to the application, not to the session
+// (PKCS#11 2.40, 2.6). A wrong PIN costs one try on one member (rule F7).
+func (a *application) Login(_ context.Context, c *wire.Login) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	switch c.User {
+	case pkcs11.CKU_SO, pkcs11.CKU_USER:
+		return s.login(c.User, c.Pin)
+	case pkcs11.CKU_CONTEXT_SPECIFIC:
+		return s.loginContext(c.Pin)
+	}
+	return pkcs11.CKR_USER_TYPE_INVALID
+}
+
+func (s *session) login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
+	sl := s.slot
+	sl.turn <- struct{}{}
+	defer func() { <-sl.turn }()
+	sl.mu.Lock()
+	user, readers := sl.user, sl.sessions-sl.rw
+	sl.mu.Unlock()
+	switch {
+	case user == int(kind):
+		return pkcs11.CKR_USER_ALREADY_LOGGED_IN
+	case user != nobody:
+		return pkcs11.CKR_USER_ANOTHER_ALREADY_LOGGED_IN
+	case kind == pkcs11.CKU_SO && readers > 0:
+		return pkcs11.CKR_SESSION_READ_ONLY_EXISTS
+	}
+	if pin == nil && !sl.ownPINPad() {
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
+	rv := sl.group.Login(kind, pin)
+	if rv == pkcs11.CKR_OK {
+		sl.mu.Lock()
+		sl.user = int(kind)
+		sl.mu.Unlock()
+	}
+	return rv
+}
+
+// ownPINPad is whether a member takes its PIN by a path of its own.
+func (s *slot) ownPINPad() bool {
+	for _, d := range s.about() {
+		if d.Token.Flags&pkcs11.CKF_PROTECTED_AUTHENTICATION_PATH != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// loginContext unlocks a key that wants its PIN for each use. The PIN goes to
+// the member that the operation is bound to, once, and is not kept (field-F8).
+func (s *session) loginContext(pin pkcs11.PIN) pkcs11.RV {
+	s.mu.Lock()
+	var op *operation
+	for _, candidate := range s.active {
+		if candidate != nil && candidate.key != nil && candidate.key.id.Flags&wire.AlwaysAuthenticate != 0 {
+			op = candidate
+		}
+	}
+	if op == nil || op.hold == nil {
+		s.mu.Unlock()
+		return pkcs11.CKR_OPERATION_NOT_INITIALIZED
+	}
+	if op.busy {
+		s.mu.Unlock()
+		return pkcs11.CKR_OPERATION_ACTIVE
+	}
+	op.busy = true
+	hold := op.hold
+	s.mu.Unlock()
+	call := wire.Login{User: pkcs11.CKU_CONTEXT_SPECIFIC, Pin: pin}
+	_, err := hold.Do(&call)
+	s.mu.Lock()
+	op.busy = false
+	s.mu.Unlock()
+	if err != nil {
+		s.finish(op, false)
+		return pkcs11.CKR_DEVICE_ERROR
+	}
+	return call.RV
+}
+
+// Logout is C_Logout.
+func (a *application) Logout(_ context.Context, c *wire.Logout) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	return s.slot.logout()
+}
+
+// logout ends the login of the application: operations with private objects
+// end, and their handles mean nothing any more (PKCS#11 2.40, C_Logout).
+func (s *slot) logout() pkcs11.RV {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	s.mu.Lock()
+	if s.user == nobody {
+		s.mu.Unlock()
+		return pkcs11.CKR_USER_NOT_LOGGED_IN
+	}
+	s.user = nobody
+	s.mu.Unlock()
+	s.app.endPrivate(s)
+	s.objects.forgetPrivate()
+	return s.group.Logout()
+}
+
+// endPrivate ends the operations of a slot that use private objects.
+func (a *application) endPrivate(sl *slot) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, s := range a.sessions {
+		if s.slot != sl {
+			continue
+		}
+		s.mu.Lock()
+		for kind, op := range s.active {
+			if op != nil && op.key != nil && op.key.id.Flags&wire.Private != 0 && !op.busy {
+				op.abandon()
+				s.active[kind] = nil
+			}
+		}
+		s.mu.Unlock()
+	}
+}

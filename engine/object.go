@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"sync"
+
+	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// tokenHandle marks the handles that derive from an object's identity. They
+// stay the same over C_Finalize, fork and restarts, and so never come to mean
+// another object; all others are counted up from a random start.
+const tokenHandle = 1 << 62
+
+// An object is a virtual object: what an application's handle stands for.
+type object struct {
+	handle uint64
+	owner  *session // of a session object; nil for a token object
+	twin   int      // rank among objects equal in everything that identifies them
+	blob   []byte   // of a session object that can be copied: its wrapped form
+
+	mu     sync.Mutex // guards what follows
+	id     wire.Identity
+	places map[int]place      // by seat
+	proven map[proof]struct{} // what worked once with this key
+}
+
+// A place is where a member has the object: a handle of one connection (H2).
+type place struct {
+	epoch  uint64
+	object uint64
+}
+
+func (o *object) identity() wire.Identity {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.id
+}
+
+// learn notes a member's handle of the object.
+func (o *object) learn(seat int, epoch, handle uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.places == nil {
+		o.places = make(map[int]place)
+	}
+	o.places[seat] = place{epoch, handle}
+}
+
+// forget drops a member's handle which that member says is invalid.
+func (o *object) forget(p *group.Place) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.places, p.Seat())
+}
+
+func (o *object) known(p *group.Place) (uint64, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at, ok := o.places[p.Seat()]
+	return at.object, ok && at.epoch == p.Epoch()
+}
+
+// on returns the handle of the object on a member. What is not known there is
+// looked for by identity, never by label or ID alone (rule H3). A session
+// object that is not there is brought there (K9).
+func (o *object) on(p *group.Place) (uint64, pkcs11.RV, error) {
+	if handle, ok := o.known(p); ok {
+		return handle, pkcs11.CKR_OK, nil
+	}
+	if o.owner != nil {
+		return o.bring(p)
+	}
+	id := o.identity()
+	if len(id.Fingerprint) == 0 {
+		return 0, 0, group.ErrElsewhere // it was known on one connection only
+	}
+	call := wire.Resolve{Wanted: id}
+	if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
+		return 0, call.RV, err
+	}
+	found := o.choose(call.Found, &id)
+	if found == nil {
+		return 0, 0, group.ErrElsewhere
+	}
+	o.learn(p.Seat(), p.Epoch(), found.Object)
+	return found.Object, pkcs11.CKR_OK, nil
+}
+
+// choose picks among objects of the same key material the one that was meant:
+// label and ID tell twins apart, and where they differ on this member any of
+// them is the same key.
+func (o *object) choose(found []wire.Identity, id *wire.Identity) *wire.Identity {
+	var same, exact []*wire.Identity
+	for i := range found {
+		f := &found[i]
+		if !f.Same(id) || f.Flags&wire.OnToken == 0 {
+			continue
+		}
+		same = append(same, f)
+		if string(f.Label) == string(id.Label) && string(f.ID) == string(id.ID) {
+			exact = append(exact, f)
+		}
+	}
+	switch {
+	case len(exact) > 0:
+		return exact[min(o.twin, len(exact)-1)]
+	case len(same) > 0:
+		return same[0]
+	}
+	return nil
+}
+
+// bring copies a session object to a member.
+func (o *object) bring(p *group.Place) (uint64, pkcs11.RV, error) {
+	if o.blob == nil {
+		return 0, 0, group.ErrElsewhere
+	}
+	holder, err := o.owner.holder(p)
+	if err != nil {
+		return 0, 0, err
+	}
+	call := wire.Import{Blob: o.blob, Copies: 1}
+	if _, err := holder.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
+		return 0, call.RV, err
+	}
+	o.learn(p.Seat(), p.Epoch(), call.Identity.Object)
+	return call.Identity.Object, pkcs11.CKR_OK, nil
+}
+
+// onTried is on for use in an attempt: use is run with the handle, and once
+// more with a fresh one if the member says that the handle is invalid, which
+// is no proof that the object is gone (field-B5).
+func (o *object) onTried(p *group.Place, use func(handle uint64) (pkcs11.RV, error)) (pkcs11.RV, error) {
+	for again := false; ; again = true {
+		handle, rv, err := o.on(p)
+		if err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
+		rv, err = use(handle)
+		if err != nil || again || rv != pkcs11.CKR_OBJECT_HANDLE_INVALID && rv != pkcs11.CKR_KEY_HANDLE_INVALID {
+			return rv, err
+		}
+		o.forget(p)
+		if o.owner != nil {
+			return rv, nil
+		}
+	}
+}
+
+// objects are the virtual objects of a slot. They are guarded by themselves.
+type objects struct {
+	mu      *sync.Mutex
+	by      map[uint64]*object
+	session map[*session][]*object
+}
+
+func newObjects() objects {
+	return objects{mu: new(sync.Mutex), by: make(map[uint64]*object), session: make(map[*session][]*object)}
+}
+
+func (t *objects) get(handle uint64) *object {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.by[handle]
+}
+
+// token returns the token object with this identity, the twin-th of its kind,
+// and adds it if it is new.
+func (t *objects) token(slot *slot, id *wire.Identity, twin int) *object {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	handle := identityHandle(slot, id, twin)
+	for t.by[handle] != nil && !t.by[handle].is(id, twin) {
+		handle = handle&^tokenHandle + 1 | tokenHandle // a collision moves on
+	}
+	if o := t.by[handle]; o != nil {
+		return o
+	}
+	o := &object{handle: handle, twin: twin, id: keep(id)}
+	t.by[handle] = o
+	return o
+}
+
+func (o *object) is(id *wire.Identity, twin int) bool {
+	mine := o.identity()
+	return mine.Same(id) && o.twin == twin && string(mine.Label) == string(id.Label) && string(mine.ID) == string(id.ID)
+}
+
+// identityHandle is the handle of a token object: a keyed hash of the group and
+// of all that tells the object apart.
+func identityHandle(slot *slot, id *wire.Identity, twin int) uint64 {
+	h := sha256.New()
+	h.Write([]byte("oneslot object handle\x00"))
+	for _, v := range []uint64{slot.id, id.Class, id.KeyType, uint64(twin), uint64(len(id.Fingerprint)), uint64(len(id.Label))} {
+		h.Write(binary.LittleEndian.AppendUint64(nil, v))
+	}
+	h.Write(id.Fingerprint)
+	h.Write(id.Label)
+	h.Write(id.ID)
+	return binary.LittleEndian.Uint64(h.Sum(nil))>>2 | tokenHandle
+}
+
+// keep copies an identity out of the memory of a reply.
+func keep(id *wire.Identity) wire.Identity {
+	c := *id
+	c.Fingerprint = append([]byte{}, id.Fingerprint...)
+	c.Label = append([]byte{}, id.Label...)
+	c.ID = append([]byte{}, id.ID...)
+	c.Object = 0
+	return c
+}
+
+// add adds an object with a handle that is counted up: a session object, or one
+// whose identity cannot be established.
+func (t *objects) add(handle uint64, o *object) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o.handle = handle
+	t.by[handle] = o
+	if o.owner != nil {
+		t.session[o.owner] = append(t.session[o.owner], o)
+	}
+}
+
+// at finds the object that a member knows by this handle, among those without
+// an identity of their own.
+func (t *objects) at(seat int, epoch, handle uint64) *object {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range t.by {
+		if o.handle&tokenHandle != 0 {
+			continue
+		}
+		o.mu.Lock()
+		found := o.places[seat] == place{epoch, handle}
+		o.mu.Unlock()
+		if found {
+			return o
+		}
+	}
+	return nil
+}
+
+func (t *objects) sessionObjects() []*object {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []*object
+	for _, list := range t.session {
+		all = append(all, list...)
+	}
+	return all
+}
+
+func (t *objects) remove(o *object) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.by, o.handle)
+	if o.owner != nil {
+		kept := t.session[o.owner][:0]
+		for _, other := range t.session[o.owner] {
+			if other != o {
+				kept = append(kept, other)
+			}
+		}
+		t.session[o.owner] = kept
+	}
+}
+
+func (t *objects) forgetSession(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range t.session[s] {
+		delete(t.by, o.handle)
+	}
+	delete(t.session, s)
+}
+
+// forgetPrivate drops the private objects: their handles are invalid after
+// C_Logout.
+func (t *objects) forgetPrivate() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for handle, o := range t.by {
+		if o.identity().Flags&wire.Private != 0 {
+			delete(t.by, handle)
+		}
+	}
+}
+
+// object returns what a handle stands for. A handle that derives from an
+// identity may be from before a fork or C_Finalize: the token is searched once
+// for what it belongs to.
+func (s *slot) object(handle uint64) *object {
+	if o := s.objects.get(handle); o != nil {
+		return o
+	}
+	if handle&tokenHandle == 0 || handle>>63 != 0 {
+		return nil
+	}
+	if _, rv := s.search(pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}); rv != pkcs11.CKR_OK {
+		return nil
+	}
+	return s.objects.get(handle)
+}
+
+// gone is the return value for an object that no ready member has: it may be
+// on a member that is away, which is no reason to call the handle invalid.
+func (s *slot) gone(err error, rv, invalid pkcs11.RV) pkcs11.RV {
+	if !errors.Is(err, group.ErrElsewhere) {
+		return rv
+	}
+	for _, m := range s.group.Snapshot().Members {
+		if m.State != group.Ready {
+			return pkcs11.CKR_DEVICE_ERROR
+		}
+	}
+	return invalid
+}

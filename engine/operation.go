@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"hash"
+
+	"oneslot.dev/oneslot/config"
+	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// kind is a kind of operation. A session can have one of each active
+// (PKCS#11 2.40, 5.1; searches are apart).
+type kind int
+
+const (
+	encrypting kind = iota
+	decrypting
+	digesting
+	signing
+	verifying
+	signRecovering
+	verifyRecovering
+	kinds
+)
+
+// An operation is one that an Init began. Its state is kept here, by the
+// standard's rules; a member learns of it when it is needed.
+type operation struct {
+	kind      kind
+	mechanism pkcs11.Mechanism
+	key       *object // nil for digests
+
+	// busy is set while a call of the operation is under way; a second one
+	// then gets CKR_OPERATION_ACTIVE. Guarded by session.mu; what follows
+	// belongs to the call that set it.
+	busy bool
+
+	hold  *group.Hold // the member session in which it is active; nil: in none
+	parts bool        // an Update was made
+	fed   []portion   // what was fed in, to do it again on another member (F4)
+	kept  int         // bytes in fed
+	full  bool        // more was fed in than is kept
+
+	// What was put out already, to compare with what a repetition puts out.
+	delivered     int
+	deliveredHash hash.Hash
+}
+
+// A portion is input of a multi-part operation: data, or a key to digest.
+type portion struct {
+	data []byte
+	key  *object
+}
+
+// A proof is something that worked once: a mechanism for a kind of operation.
+type proof struct {
+	mechanism pkcs11.MechanismType
+	kind      kind
+}
+
+// init is the call that begins the operation on a member.
+func (op *operation) init(key uint64) wire.Call {
+	switch op.kind {
+	case encrypting:
+		return &wire.EncryptInit{Mechanism: op.mechanism, Key: key}
+	case decrypting:
+		return &wire.DecryptInit{Mechanism: op.mechanism, Key: key}
+	case digesting:
+		return &wire.DigestInit{Mechanism: op.mechanism}
+	case signing:
+		return &wire.SignInit{Mechanism: op.mechanism, Key: key}
+	case verifying:
+		return &wire.VerifyInit{Mechanism: op.mechanism, Key: key}
+	case signRecovering:
+		return &wire.SignRecoverInit{Mechanism: op.mechanism, Key: key}
+	default:
+		return &wire.VerifyRecoverInit{Mechanism: op.mechanism, Key: key}
+	}
+}
+
+// withKey runs use with the member's handle of the key, if there is a key.
+func (op *operation) withKey(p *group.Place, use func(key uint64) (pkcs11.RV, error)) (pkcs11.RV, error) {
+	if op.key == nil {
+		return use(0)
+	}
+	return op.key.onTried(p, use)
+}
+
+// bound says whether the operation must stay on the member it began on: one
+// whose key wants a PIN for each use.
+func (op *operation) bound() bool {
+	return op.key != nil && op.key.identity().Flags&wire.AlwaysAuthenticate != 0
+}
+
+// abandon ends what a member has of the operation.
+func (op *operation) abandon() {
+	if op.hold != nil {
+		op.hold.Release(false)
+		op.hold = nil
+	}
+}
+
+// begin is the Init of every kind of operation.
+//
+// The first use of a key with a mechanism goes to a member at once, so that
+// what is wrong with it is said here, where PKCS#11 puts it. Later ones are
+// sent together with the data.
+func (a *application) begin(handle uint64, k kind, m pkcs11.Mechanism, keyHandle uint64) pkcs11.RV {
+	s, rv := a.session(handle)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	if m.Absent {
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
+	op := &operation{kind: k, mechanism: m}
+	op.mechanism.Parameter = append([]byte(nil), m.Parameter...)
+	if k != digesting {
+		if op.key = s.slot.object(keyHandle); op.key == nil {
+			return pkcs11.CKR_KEY_HANDLE_INVALID
+		}
+	}
+	op.busy = true
+	s.mu.Lock()
+	switch {
+	case s.closed:
+		s.mu.Unlock()
+		return pkcs11.CKR_SESSION_HANDLE_INVALID
+	case s.active[k] != nil:
+		s.mu.Unlock()
+		return pkcs11.CKR_OPERATION_ACTIVE
+	}
+	s.active[k] = op
+	s.mu.Unlock()
+	if !s.slot.isProven(op) {
+		rv = s.prove(op)
+	}
+	s.finish(op, rv == pkcs11.CKR_OK)
+	return rv
+}
+
+// prove begins the operation on a member.
+func (s *session) prove(op *operation) pkcs11.RV {
+	rv, err := s.slot.group.Do(wire.Use, s.slot.choice(true), func(p *group.Place) (pkcs11.RV, error) {
+		return op.withKey(p, func(key uint64) (pkcs11.RV, error) {
+			h, err := p.Hold()
+			if err != nil {
+				return 0, err
+			}
+			init := op.init(key)
+			if _, err := h.Do(init); err != nil {
+				return 0, err
+			}
+			if init.Result() != pkcs11.CKR_OK {
+				h.Release(false)
+				return init.Result(), nil
+			}
+			op.hold = h
+			return pkcs11.CKR_OK, nil
+		})
+	})
+	if rv == pkcs11.CKR_OK && err == nil {
+		s.slot.setProven(op)
+	}
+	return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
+}
+
+func (sl *slot) isProven(op *operation) bool {
+	p := proof{op.mechanism.Type, op.kind}
+	if op.key == nil {
+		_, ok := sl.proven.Load(p)
+		return ok
+	}
+	op.key.mu.Lock()
+	defer op.key.mu.Unlock()
+	_, ok := op.key.proven[p]
+	return ok && op.key.id.Flags&wire.AlwaysAuthenticate == 0
+}
+
+func (sl *slot) setProven(op *operation) {
+	p := proof{op.mechanism.Type, op.kind}
+	if op.key == nil {
+		sl.proven.Store(p, struct{}{})
+		return
+	}
+	op.key.mu.Lock()
+	defer op.key.mu.Unlock()
+	if op.key.proven == nil {
+		op.key.proven = make(map[proof]struct{})
+	}
+	op.key.proven[p] = struct{}{}
+}
+
+// choice is how the slot's operations find their member (L1, L4).
+func (sl *slot) choice(multipart bool) group.Choice {
+	if multipart && sl.virtual != nil && sl.virtual.Multipart == config.MultipartPrimary {
+		return group.Primary
+	}
+	return group.Balance
+}
+
+// claim takes the session's operation of a kind for one call.
+func (a *application) claim(handle uint64, k kind) (*session, *operation, pkcs11.RV) {
+	s, rv := a.session(handle)
+	if rv != pkcs11.CKR_OK {
+		return nil, nil, rv
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	op := s.active[k]
+	switch {
+	case op == nil:
+		return nil, nil, pkcs11.CKR_OPERATION_NOT_INITIALIZED
+	case op.busy:
+		return nil, nil, pkcs11.CKR_OPERATION_ACTIVE
+	}
+	op.busy = true
+	return s, op, pkcs11.CKR_OK
+}
+
+// finish ends a call of an operation, and the operation unless it goes on.
+func (s *session) finish(op *operation, goesOn bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	op.busy = false
+	if s.active[op.kind] != op { // the session was closed meanwhile
+		op.abandon()
+		return
+	}
+	if !goesOn {
+		op.abandon()
+		s.active[op.kind] = nil
+	}
+}
+
+// feed keeps input for a repetition, as far as the limit allows (F4).
+func (op *operation) feed(in portion, limit int) {
+	op.parts = true
+	if op.full {
+		return
+	}
+	if op.kept+len(in.data) > limit {
+		op.full, op.fed = true, nil
+		return
+	}
+	op.kept += len(in.data)
+	if n := len(op.fed); in.key == nil && n > 0 && op.fed[n-1].key == nil {
+		op.fed[n-1].data = append(op.fed[n-1].data, in.data...)
+		return
+	}
+	in.data = append([]byte(nil), in.data...)
+	op.fed = append(op.fed, in)
+}
+
+// deliver notes output that the application gets.
+func (op *operation) deliver(out []byte) {
+	if op.deliveredHash == nil {
+		op.deliveredHash = sha256.New()
+	}
+	op.deliveredHash.Write(out)
+	op.delivered += len(out)
+}
+
+func (sl *slot) replayLimit() int {
+	if sl.virtual != nil {
+		return int(sl.virtual.ReplayLimit)
+	}
+	return 0
+}
+
+// EncryptInit is C_EncryptInit.
+func (a *application) EncryptInit(_ context.Context, c *wire.EncryptInit) pkcs11.RV {
+	return a.begin(c.Session, encrypting, c.Mechanism, c.Key)
+}
+
+// DecryptInit is C_DecryptInit.
+func (a *application) DecryptInit(_ context.Context, c *wire.DecryptInit) pkcs11.RV {
+	return a.begin(c.Session, decrypting, c.Mechanism, c.Key)
+}
+
+// DigestInit is C_DigestInit.
+func (a *application) DigestInit(_ context.Context, c *wire.DigestInit) pkcs11.RV {
+	return a.begin(c.Session, digesting, c.Mechanism, 0)
+}
+
+// SignInit is C_SignInit.
+func (a *application) SignInit(_ context.Context, c *wire.SignInit) pkcs11.RV {
+	return a.begin(c.Session, signing, c.Mechanism, c.Key)
+}
+
+// VerifyInit is C_VerifyInit.
+func (a *application) VerifyInit(_ context.Context, c *wire.VerifyInit) pkcs11.RV {
+	return a.begin(c.Session, verifying, c.Mechanism, c.Key)
+}
+
+// SignRecoverInit is C_SignRecoverInit.
+func (a *application) SignRecoverInit(_ context.Context, c *wire.SignRecoverInit) pkcs11.RV {
+	return a.begin(c.Session, signRecovering, c.Mechanism, c.Key)
+}
+
+// VerifyRecoverInit is C_VerifyRecoverInit.
+func (a *application) VerifyRecoverInit(_ context.Context, c *wire.VerifyRecoverInit) pkcs11.RV {
+	return a.begin(c.Session, verifyRecovering, c.Mechanism, c.Key)
+}
