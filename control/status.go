@@ -72,5 +72,6 @@ type Member struct {
 	LastErrorAt time.Time `json:"last_error_at,omitzero"`
 	TokenLabel  string    `json:"token_label"`
 	TokenSerial string    `json:"token_serial"`
-	Objects     int       `json:"objects"` // known on the token
+	Objects     int       `json:"objects"`       // known on the token
+	PID         int       `json:"pid,omitempty"` // of a local member's process
 }

@@ -66,6 +66,17 @@ func (e *Engine) Serve(ctx context.Context, conn *net.UnixConn) error {
 	return nil
 }
 
+// Refuse answers C_Initialize of an application for which there is no engine,
+// so that it fails with CKR_GENERAL_ERROR rather than by a broken connection.
+func Refuse(conn *net.UnixConn) {
+	frames := wire.NewFrames(conn)
+	defer frames.Close()
+	if hello, err := new(Engine).greet(conn, frames); err == nil {
+		hello.RV = pkcs11.CKR_GENERAL_ERROR
+		frames.Reply(hello)
+	}
+}
+
 // greet reads the hello. What is wrong with it is answered and returned.
 func (e *Engine) greet(conn *net.UnixConn, frames *wire.Frames) (*wire.Hello, error) {
 	conn.SetReadDeadline(time.Now().Add(helloTime))

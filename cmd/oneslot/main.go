@@ -39,9 +39,10 @@ type commands struct {
 	Status  statusCommand  `cmd:"" help:"Show groups and members as the running engines see them."`
 	Domain  domainCommand  `cmd:"" help:"Make tokens members of a domain, within which keys are copied."`
 	Sandbox sandboxCommand `cmd:"" help:"Make SoftHSM tokens, a domain and a configuration to try things with."`
+	Serve   serveCommand   `cmd:"" help:"Run one engine for many applications."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
-	// engine.go: the commands engine (hidden) and serve belong here.
+	Engine engineCommand `cmd:"" hidden:"" help:"The private engine of an application; the module starts it."`
 }
 
 // A desk is what commands work with. Tests set up their own.
