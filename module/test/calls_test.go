@@ -60,6 +60,9 @@ func TestLyingEngine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { calls(t, sanitized, "lie", saying(sign, answer)) })
 	}
+	t.Run("longer than the buffer", func(t *testing.T) {
+		calls(t, sanitized, "greedy", saying(sign, reply(sign, ok, byte(1), 1<<20, []byte("sig"))))
+	})
 	// What is announced and does not come ends with the connection, or in silence.
 	t.Run("closed in the middle", func(t *testing.T) {
 		calls(t, sanitized, "lie", closingAfter(withLength(100)))
@@ -128,26 +131,24 @@ func TestRefusedBeforeSending(t *testing.T) {
 	}
 }
 
-// H5 of the field reports.
+// H5 of the field reports: C_Finalize ends the waiting of other threads.
 func TestFinalizeWithBusyThreads(t *testing.T) {
-	both(t, func(t *testing.T, v variant) {
-		const threads = 32
-		var waiting atomic.Int32
-		c := v.command(t, "calls", "finalize")
-		in, tell := io.Pipe()
-		c.Stdin = in
-		e := &testEngine{answer: func(call uint32, args []byte) []byte {
-			if call == sign {
-				if waiting.Add(1) == threads {
-					go func() { tell.Write([]byte("\n")); tell.Close() }()
-				}
-				return []byte{} // and no more
+	const threads = 32
+	var waiting atomic.Int32
+	c := patient.command(t, "calls", "finalize")
+	in, tell := io.Pipe()
+	c.Stdin = in
+	e := &testEngine{answer: func(call uint32, args []byte) []byte {
+		if call == sign {
+			if waiting.Add(1) == threads {
+				go func() { tell.Write([]byte("\n")); tell.Close() }()
 			}
-			return polite(call, args)
-		}}
-		c.Env = append(c.Env, "ONESLOT_SOCKET="+e.listen(t))
-		run(t, c)
-	})
+			return []byte{} // and no more
+		}
+		return polite(call, args)
+	}}
+	c.Env = append(c.Env, "ONESLOT_SOCKET="+e.listen(t))
+	run(t, c)
 }
 
 func TestMoreThreadsThanConnections(t *testing.T) {

@@ -114,9 +114,9 @@ func serveFrames(conn *net.UnixConn) {
 
 // beat keeps the module waiting for longer than the impatient build would.
 func beat(conn *net.UnixConn) {
-	for range 4 {
+	for range 6 {
 		conn.Write(alive)
-		time.Sleep(30 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
 	}
 }
 

@@ -44,9 +44,11 @@ var (
 	plain     = variant{name: "plain", target: "build/oneslot-pkcs11.so"}
 	sanitized = variant{name: "sanitized", target: "build/module-asan.so",
 		flags: []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all"}}
-	// impatient gives up on a silent engine after a tenth of a second.
+	// impatient gives up on a silent engine soon, patient not within a test.
 	impatient = variant{name: "impatient", target: "build/module-asan.so",
-		flags: append([]string{"-DSILENCE_MS=100"}, sanitized.flags...)}
+		flags: append([]string{"-DSILENCE_MS=2000"}, sanitized.flags...)}
+	patient = variant{name: "patient", target: "build/module-asan.so",
+		flags: append([]string{"-DSILENCE_MS=3600000"}, sanitized.flags...)}
 )
 
 var (

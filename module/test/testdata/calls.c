@@ -41,6 +41,15 @@ static void lie(void)
 	RETURNS(CKR_OK, info());
 }
 
+/* A room much larger than what came: nothing beside the frame may be given out. */
+static void greedy(void)
+{
+	CK_ULONG length;
+
+	RETURNS(CKR_DEVICE_ERROR, sign(1 << 20, &length));
+	RETURNS(CKR_OK, info());
+}
+
 static void patience(void)
 {
 	CK_ULONG length;
@@ -231,7 +240,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } parts[] = {
-	{ "lie", lie }, { "patience", patience }, { "attributes", lying_attributes }, { "absurd", absurd },
+	{ "lie", lie }, { "greedy", greedy }, { "patience", patience }, { "attributes", lying_attributes }, { "absurd", absurd },
 	{ "refused", refused }, { "finalize", finalize }, { "many", many },
 	{ "gone", gone }, { "large", large }, { "latency", latency },
 };
