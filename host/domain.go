@@ -3,15 +3,136 @@
 package host
 
 import (
+	"sync/atomic"
+
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
-func (s *session) describeDomain(*wire.Description) pkcs11.RV { return pkcs11.CKR_OK }
-func (s *session) secretFingerprint(*known)                   {}
-func (s *session) hides(*known) bool                          { return false }
-func (s *session) shows(*known, pkcs11.Template) bool         { return true }
-func (s *shared) isHidden(uint64) bool                        { return false }
-func splitAdjusted(t pkcs11.Template) (pkcs11.Template, pkcs11.Template) {
-	return t, nil
+// Three keys make a token a member of a domain. Each has the domain's
+// identifier as CKA_ID. All are made from the domain secret (join.go), can do
+// nothing but their one task, and never leave the token.
+const (
+	// The strict key is CKA_TRUSTED, so it alone may wrap keys that are
+	// CKA_WRAP_WITH_TRUSTED; its unwrap template keeps them so.
+	strictLabel = "oneslot domain strict 1"
+	// The open key is not trusted, so the token keeps it from wrapping
+	// those. It carries the keys that applications may extract themselves.
+	openLabel = "oneslot domain open 1"
+	// The seal key authenticates what travels or is stored beside keys.
+	sealLabel = "oneslot domain seal 1"
+)
+
+// The data objects in which records lie, by their CKA_APPLICATION.
+const (
+	originApplication  = "oneslot origin 1"
+	journalApplication = "oneslot journal 1"
+)
+
+// domainKeys are the handles of a token's domain keys. open and seal are zero
+// until somebody has logged in: they are private objects.
+type domainKeys struct {
+	id                 []byte
+	strict, open, seal uint64
+}
+
+// complete says whether keys can be copied.
+func (d *domainKeys) complete() bool { return d != nil && d.strict != 0 && d.open != 0 && d.seal != 0 }
+
+// domainCache holds what is known of the domain. Readers take no lock: it is
+// looked at in each call that uses a key.
+type domainCache struct {
+	keys  atomic.Pointer[domainKeys]
+	epoch atomic.Uint64 // of the login at which keys were looked for
+}
+
+// domain returns the token's domain keys, nil if it is in no domain. They are
+// looked for once after each login.
+func (s *session) domain() *domainKeys {
+	epoch := s.token.loginEpoch()
+	if s.token.domain.epoch.Load() == epoch {
+		return s.token.domain.keys.Load()
+	}
+	keys, rv := s.findDomain()
+	if rv != pkcs11.CKR_OK {
+		return nil
+	}
+	s.token.domain.keys.Store(keys)
+	s.token.domain.epoch.Store(epoch)
+	return keys
+}
+
+// findDomain looks for the domain keys.
+func (s *session) findDomain() (*domainKeys, pkcs11.RV) {
+	// Only the security officer can make a trusted key: nobody with the
+	// user's PIN can put a strict key of his own into its place.
+	strict, rv := s.objects(pkcs11.Template{
+		pkcs11.Ulong(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(strictLabel)),
+		pkcs11.Bool(pkcs11.CKA_TRUSTED, true)})
+	if rv != pkcs11.CKR_OK || len(strict) == 0 {
+		return nil, rv
+	}
+	read, rv := s.read(strict[0], pkcs11.CKA_ID)
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	keys := &domainKeys{id: read.Bytes(pkcs11.CKA_ID), strict: strict[0]}
+	for _, other := range []struct {
+		label string
+		into  *uint64
+	}{{openLabel, &keys.open}, {sealLabel, &keys.seal}} {
+		found, rv := s.objects(pkcs11.Template{
+			pkcs11.Ulong(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(other.label)),
+			pkcs11.Bytes(pkcs11.CKA_ID, keys.id), pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, false), pkcs11.Bool(pkcs11.CKA_SENSITIVE, true)})
+		if rv != pkcs11.CKR_OK {
+			return nil, rv
+		}
+		if len(found) > 0 {
+			*other.into = found[0]
+		}
+	}
+	return keys, pkcs11.CKR_OK
+}
+
+// describeDomain says which domain the token is in.
+func (s *session) describeDomain(d *wire.Description) pkcs11.RV {
+	keys, rv := s.findDomain() // anew: an administrator may just have joined it
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	if keys != nil {
+		d.Domain, d.Cloning = keys.id, true
+	}
+	return pkcs11.CKR_OK
+}
+
+// isDomainKey says whether a handle is one of a domain key, which no caller may
+// use, also not by guessing.
+func (t *Token) isDomainKey(object uint64) bool {
+	keys := t.domain.keys.Load()
+	return keys != nil && object != 0 && (object == keys.strict || object == keys.open || object == keys.seal)
+}
+
+// hides says whether an object is a helper of ours (rule H4).
+func hides(k *known) bool {
+	switch k.Class {
+	case pkcs11.CKO_SECRET_KEY:
+		return reservedLabel(k.Label) && k.Flags&wire.OnToken != 0
+	case pkcs11.CKO_DATA:
+		return reservedApplication(k.attributes.Bytes(pkcs11.CKA_APPLICATION))
+	}
+	return false
+}
+
+func reservedLabel(label []byte) bool {
+	return string(label) == strictLabel || string(label) == openLabel || string(label) == sealLabel
+}
+
+func reservedApplication(application []byte) bool {
+	return string(application) == originApplication || string(application) == journalApplication
+}
+
+// reserved says whether a template names an object as only ours are named.
+func reserved(t pkcs11.Template) bool {
+	return reservedLabel(t.Bytes(pkcs11.CKA_LABEL)) || reservedApplication(t.Bytes(pkcs11.CKA_APPLICATION))
 }

@@ -3,7 +3,9 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"slices"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -11,7 +13,7 @@ import (
 
 // Find finds objects and says which they are.
 func (s *session) Find(_ context.Context, c *wire.Find) pkcs11.RV {
-	asked, adjusted := splitAdjusted(c.Template)
+	asked, adjusted := s.splitAdjusted(c.Template)
 	handles, rv := s.objects(asked)
 	if rv != pkcs11.CKR_OK {
 		return rv
@@ -26,7 +28,10 @@ func (s *session) Find(_ context.Context, c *wire.Find) pkcs11.RV {
 			continue // destroyed since it was found
 		case rv != pkcs11.CKR_OK:
 			return rv
-		case s.hides(&k) || !s.shows(&k, adjusted):
+		case hides(&k):
+			s.token.hide(object)
+			continue
+		case !s.shows(&k, adjusted):
 			continue
 		}
 		c.Found = append(c.Found, k.Identity)
@@ -50,7 +55,7 @@ func (s *session) visible(object uint64) (known, pkcs11.RV) {
 		return known{}, pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
 	k, rv := s.identify(object)
-	if rv == pkcs11.CKR_OK && s.hides(&k) {
+	if rv == pkcs11.CKR_OK && hides(&k) {
 		return known{}, pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
 	return k, rv
@@ -67,35 +72,68 @@ func (s *session) Resolve(_ context.Context, c *wire.Resolve) pkcs11.RV {
 	return rv
 }
 
-func (s *session) resolve(wanted *wire.Identity) ([]wire.Identity, pkcs11.RV) {
-	class := pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_CLASS, wanted.Class)}
-	switch wanted.Class {
-	case pkcs11.CKO_PUBLIC_KEY, pkcs11.CKO_PRIVATE_KEY, pkcs11.CKO_SECRET_KEY:
-		class = append(class, pkcs11.Ulong(pkcs11.CKA_KEY_TYPE, wanted.KeyType))
-	}
-	hints := []pkcs11.Template{class}
-	if len(wanted.Label) > 0 {
-		hints = append(hints, class.With(pkcs11.Bytes(pkcs11.CKA_LABEL, wanted.Label)))
-	}
-	if len(wanted.ID) > 0 && wanted.Class != pkcs11.CKO_DATA {
-		hints = append(hints, hints[len(hints)-1].With(pkcs11.Bytes(pkcs11.CKA_ID, wanted.ID)))
-	}
-	for i := len(hints) - 1; i >= 0; i-- {
-		find := wire.Find{Template: hints[i]}
-		if rv := s.Find(bg, &find); rv != pkcs11.CKR_OK {
-			return nil, rv
-		}
-		var same []wire.Identity
-		for _, id := range find.Found {
-			if id.Same(wanted) {
-				same = append(same, id)
-			}
-		}
-		if same != nil {
-			return same, pkcs11.CKR_OK
+func (s *session) resolve(wanted *wire.Identity) (same []wire.Identity, rv pkcs11.RV) {
+	for _, hint := range hints(wanted) {
+		if same, rv = s.same(wanted, hint); rv != pkcs11.CKR_OK || same != nil {
+			return same, rv
 		}
 	}
 	return nil, pkcs11.CKR_OK
+}
+
+// copies finds the objects on the token that are the one wanted: at least enough
+// of them if there are as many, and all otherwise.
+func (s *session) copies(wanted *wire.Identity, enough uint64) (same []wire.Identity, rv pkcs11.RV) {
+	if len(wanted.Fingerprint) == 0 {
+		return nil, pkcs11.CKR_OK
+	}
+	for _, hint := range hints(wanted) {
+		same, rv = s.same(wanted, hint.With(pkcs11.Bool(pkcs11.CKA_TOKEN, true)))
+		if rv != pkcs11.CKR_OK || len(same) > 0 && uint64(len(same)) >= enough {
+			return same, rv
+		}
+	}
+	return same, pkcs11.CKR_OK
+}
+
+// hints are templates that find an object, the narrowest first.
+func hints(wanted *wire.Identity) []pkcs11.Template {
+	all := pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_CLASS, wanted.Class)}
+	if isKey(wanted.Class) {
+		all = append(all, pkcs11.Ulong(pkcs11.CKA_KEY_TYPE, wanted.KeyType))
+	}
+	list := []pkcs11.Template{all}
+	if len(wanted.Label) > 0 {
+		list = append(list, all.With(pkcs11.Bytes(pkcs11.CKA_LABEL, wanted.Label)))
+	}
+	if len(wanted.ID) > 0 && wanted.Class != pkcs11.CKO_DATA {
+		list = append(list, list[len(list)-1].With(pkcs11.Bytes(pkcs11.CKA_ID, wanted.ID)))
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// same finds those objects among the ones that fit a template that are the one
+// wanted.
+func (s *session) same(wanted *wire.Identity, hint pkcs11.Template) (same []wire.Identity, rv pkcs11.RV) {
+	handles, rv := s.objects(hint)
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	for _, object := range handles {
+		if print := s.printOf(object); print != nil && !bytes.Equal(print, wanted.Fingerprint) {
+			continue
+		}
+		k, rv := s.identify(object)
+		switch {
+		case rv == pkcs11.CKR_OBJECT_HANDLE_INVALID:
+		case rv != pkcs11.CKR_OK:
+			return nil, rv
+		case k.Same(wanted) && !hides(&k):
+			same = append(same, k.Identity)
+		}
+	}
+	return same, pkcs11.CKR_OK
 }
 
 // FindObjectsInit finds at once what C_FindObjects then gives out, without what

@@ -16,10 +16,7 @@ import (
 var (
 	commonKinds = []pkcs11.AttributeType{
 		pkcs11.CKA_CLASS, pkcs11.CKA_TOKEN, pkcs11.CKA_PRIVATE, pkcs11.CKA_LABEL, pkcs11.CKA_ID, pkcs11.CKA_KEY_TYPE,
-		pkcs11.CKA_CERTIFICATE_TYPE, pkcs11.CKA_APPLICATION,
-	}
-	privateKinds = []pkcs11.AttributeType{
-		pkcs11.CKA_ALWAYS_AUTHENTICATE, pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_WRAP_WITH_TRUSTED,
+		pkcs11.CKA_CERTIFICATE_TYPE, pkcs11.CKA_APPLICATION, pkcs11.CKA_ALWAYS_AUTHENTICATE, pkcs11.CKA_EXTRACTABLE,
 	}
 )
 
@@ -29,9 +26,6 @@ func identityKinds(class, keyType uint64) []pkcs11.AttributeType {
 	case pkcs11.CKO_PUBLIC_KEY, pkcs11.CKO_PRIVATE_KEY:
 		private := class == pkcs11.CKO_PRIVATE_KEY
 		var kinds []pkcs11.AttributeType
-		if private {
-			kinds = append(kinds, privateKinds...)
-		}
 		switch keyType {
 		case pkcs11.CKK_RSA:
 			return append(kinds, pkcs11.CKA_MODULUS)
@@ -51,7 +45,7 @@ func identityKinds(class, keyType uint64) []pkcs11.AttributeType {
 		}
 		return append(kinds, pkcs11.CKA_VALUE)
 	case pkcs11.CKO_SECRET_KEY:
-		return append([]pkcs11.AttributeType{pkcs11.CKA_VALUE_LEN}, privateKinds[1:]...)
+		return []pkcs11.AttributeType{pkcs11.CKA_VALUE_LEN}
 	case pkcs11.CKO_CERTIFICATE:
 		return []pkcs11.AttributeType{pkcs11.CKA_VALUE, pkcs11.CKA_URL, pkcs11.CKA_HASH_OF_SUBJECT_PUBLIC_KEY,
 			pkcs11.CKA_SUBJECT, pkcs11.CKA_ISSUER, pkcs11.CKA_SERIAL_NUMBER}
@@ -102,7 +96,11 @@ type known struct {
 // identify reads an object's identity. The result has no fingerprint if none
 // can be established.
 func (s *session) identify(object uint64) (known, pkcs11.RV) {
-	common, rv := s.read(object, commonKinds...)
+	first := commonKinds
+	if !s.token.countsHandles {
+		first = append(first[:len(first):len(first)], pkcs11.CKA_UNIQUE_ID)
+	}
+	common, rv := s.read(object, first...)
 	if rv != pkcs11.CKR_OK {
 		return known{}, rv
 	}
@@ -110,12 +108,15 @@ func (s *session) identify(object uint64) (known, pkcs11.RV) {
 	if !ok {
 		return known{}, pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
-	k := known{Identity: wire.Identity{Object: object, Class: class}}
+	k := known{Identity: wire.Identity{Object: object, Class: class}, attributes: common}
 	k.KeyType, ok = common.Ulong(pkcs11.CKA_KEY_TYPE)
 	if !ok && class == pkcs11.CKO_CERTIFICATE {
 		k.KeyType, _ = common.Ulong(pkcs11.CKA_CERTIFICATE_TYPE)
 	}
-	k.attributes = common
+	if s.recall(&k) {
+		s.copyable(&k)
+		return k, pkcs11.CKR_OK
+	}
 	if more := identityKinds(class, k.KeyType); more != nil {
 		own, rv := s.read(object, more...)
 		if rv != pkcs11.CKR_OK {
@@ -125,24 +126,27 @@ func (s *session) identify(object uint64) (known, pkcs11.RV) {
 	}
 	k.describe()
 	s.fingerprint(&k)
+	s.note(&k)
+	s.copyable(&k)
 	return k, pkcs11.CKR_OK
+}
+
+// copyable marks objects that Export can copy.
+func (s *session) copyable(k *known) {
+	switch k.Class {
+	case pkcs11.CKO_CERTIFICATE, pkcs11.CKO_DATA, pkcs11.CKO_PUBLIC_KEY, pkcs11.CKO_DOMAIN_PARAMETERS:
+		k.Flags |= wire.Copyable
+	case pkcs11.CKO_PRIVATE_KEY, pkcs11.CKO_SECRET_KEY:
+		if k.attributes.Bool(pkcs11.CKA_EXTRACTABLE, false) && !stateful(k.KeyType) && len(k.Fingerprint) > 0 && s.domain().complete() {
+			k.Flags |= wire.Copyable
+		}
+	}
 }
 
 // describe fills in what needs no key material.
 func (k *known) describe() {
 	t := k.attributes
-	k.Label, k.ID = t.Bytes(pkcs11.CKA_LABEL), t.Bytes(pkcs11.CKA_ID)
-	for flag, attribute := range map[wire.IdentityFlags]pkcs11.AttributeType{
-		wire.OnToken: pkcs11.CKA_TOKEN, wire.Private: pkcs11.CKA_PRIVATE, wire.AlwaysAuthenticate: pkcs11.CKA_ALWAYS_AUTHENTICATE,
-	} {
-		if t.Bool(attribute, false) {
-			k.Flags |= flag
-		}
-	}
-	switch k.Class {
-	case pkcs11.CKO_CERTIFICATE, pkcs11.CKO_DATA, pkcs11.CKO_PUBLIC_KEY:
-		k.Flags |= wire.Copyable
-	}
+	k.mark()
 	switch {
 	case k.Class == pkcs11.CKO_SECRET_KEY:
 		n, _ := t.Ulong(pkcs11.CKA_VALUE_LEN)
@@ -154,6 +158,20 @@ func (k *known) describe() {
 	case t.Find(pkcs11.CKA_PRIME) != nil:
 		k.Size = bits(t.Bytes(pkcs11.CKA_PRIME))
 	}
+}
+
+// mark fills in what may change while the object stays the same.
+func (k *known) mark() {
+	t := k.attributes
+	k.Label, k.ID = t.Bytes(pkcs11.CKA_LABEL), t.Bytes(pkcs11.CKA_ID)
+	mark := func(flag wire.IdentityFlags, attribute pkcs11.AttributeType) {
+		if t.Bool(attribute, false) {
+			k.Flags |= flag
+		}
+	}
+	mark(wire.OnToken, pkcs11.CKA_TOKEN)
+	mark(wire.Private, pkcs11.CKA_PRIVATE)
+	mark(wire.AlwaysAuthenticate, pkcs11.CKA_ALWAYS_AUTHENTICATE)
 }
 
 // fingerprint establishes which object this is (rule H3).

@@ -34,6 +34,9 @@ func (s *session) read(object uint64, kinds ...pkcs11.AttributeType) (pkcs11.Tem
 	}
 	c := wire.GetAttributeValue{Object: object, Query: query}
 	rv := s.raw.GetAttributeValue(bg, &c)
+	if rv == pkcs11.CKR_GENERAL_ERROR || rv == pkcs11.CKR_FUNCTION_FAILED {
+		return s.readSingly(object, query, rv)
+	}
 	if !rv.HasReply() {
 		return nil, rv
 	}
@@ -57,6 +60,28 @@ func (s *session) read(object uint64, kinds ...pkcs11.AttributeType) (pkcs11.Tem
 				out = append(out, pkcs11.Attribute{Type: v.Type, Value: v.Data})
 			}
 		}
+	}
+	return out, pkcs11.CKR_OK
+}
+
+// readSingly reads attributes one by one. SoftHSM 2.6.1 answers a whole query
+// with CKR_GENERAL_ERROR for one attribute it cannot read, such as a date of a
+// private object.
+func (s *session) readSingly(object uint64, query wire.Query, failed pkcs11.RV) (out pkcs11.Template, rv pkcs11.RV) {
+	for _, q := range query {
+		if q.Capacity == shortRoom {
+			q.Capacity = valueRoom
+		}
+		c := wire.GetAttributeValue{Object: object, Query: wire.Query{q}}
+		rv := s.raw.GetAttributeValue(bg, &c)
+		if rv == pkcs11.CKR_OK {
+			out = append(out, pkcs11.Attribute{Type: q.Type, Value: c.Values[0].Data})
+		} else if !rv.HasReply() && rv != failed {
+			return nil, rv
+		}
+	}
+	if out == nil {
+		return nil, failed
 	}
 	return out, pkcs11.CKR_OK
 }

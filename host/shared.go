@@ -2,18 +2,27 @@
 
 package host
 
-import (
-	"sync"
-)
+import "sync"
 
 // shared is what the sessions of a token know together.
 type shared struct {
-	state sync.Mutex // guards what follows; never held during a call of the module
-	open  int        // sessions
-	epoch uint64     // counts logins and logouts: handles of private objects end with them
+	domain domainCache
+
+	state   sync.Mutex // guards what follows; never held during a call of the module
+	open    int        // sessions
+	epoch   uint64     // counts logins and logouts: handles of private objects end with them
+	made    map[uint64]*making
+	records map[uint64]bool  // handles of records seen
+	prints  map[uint64]print // by handle, see print.go
+	origins originCache
 }
 
-func (s *shared) init() {}
+func (s *shared) init() {
+	s.epoch = 1
+	s.made = map[uint64]*making{}
+	s.records = map[uint64]bool{}
+	s.prints = map[uint64]print{}
+}
 
 func (s *shared) opened() {
 	s.state.Lock()
@@ -33,9 +42,59 @@ func (s *shared) closed() {
 	}
 }
 
-// loginChanged forgets what is known of private objects.
+// loginChanged forgets what is known of private objects: their handles end with
+// the login.
 func (s *shared) loginChanged() {
 	s.state.Lock()
+	defer s.state.Unlock()
 	s.epoch++
-	s.state.Unlock()
+	clear(s.records)
+	clear(s.prints)
+	s.origins = originCache{}
+}
+
+func (s *shared) loginEpoch() uint64 {
+	s.state.Lock()
+	defer s.state.Unlock()
+	return s.epoch
+}
+
+// making returns what is remembered of an object made in the group view that is
+// not on the token yet, nil for others.
+func (s *shared) making(object uint64) *making {
+	s.state.Lock()
+	defer s.state.Unlock()
+	return s.made[object]
+}
+
+func (s *shared) remember(object uint64, m *making) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.made[object] = m
+}
+
+// forget drops all that is remembered of a handle.
+func (s *shared) forget(object uint64) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	delete(s.made, object)
+	delete(s.records, object)
+	delete(s.prints, object)
+}
+
+// hide notes the handle of a record.
+func (s *shared) hide(object uint64) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	s.records[object] = true
+}
+
+// isHidden says whether a handle is known to be one of our helpers.
+func (t *Token) isHidden(object uint64) bool {
+	if t.isDomainKey(object) {
+		return true
+	}
+	t.state.Lock()
+	defer t.state.Unlock()
+	return t.records[object]
 }

@@ -35,6 +35,10 @@ type Token struct {
 	found  bool
 	slot   uint64
 
+	// countsHandles: the module gives out no object handle twice. SoftHSM
+	// counts them up for the life of the process.
+	countsHandles bool
+
 	shared // what the sessions share
 }
 
@@ -100,6 +104,9 @@ func (t *Token) find() (uint64, error) {
 		slot, err := t.search()
 		if err == nil {
 			t.slot, t.found = slot, true
+			if info, rv := t.module.Info(); rv == pkcs11.CKR_OK {
+				t.countsHandles = strings.HasPrefix(pkcs11.Unpad(info.Manufacturer[:]), "SoftHSM")
+			}
 			return slot, nil
 		}
 		t.module.Finalize()

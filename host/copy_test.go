@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"oneslot.dev/oneslot/host/hosttest"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+var (
+	yes = func(kinds ...pkcs11.AttributeType) (t pkcs11.Template) {
+		for _, k := range kinds {
+			t = append(t, pkcs11.Bool(k, true))
+		}
+		return t
+	}
+	no = func(kinds ...pkcs11.AttributeType) (t pkcs11.Template) {
+		for _, k := range kinds {
+			t = append(t, pkcs11.Bool(k, false))
+		}
+		return t
+	}
+	join = func(list ...pkcs11.Template) (t pkcs11.Template) {
+		for _, l := range list {
+			t = append(t, l...)
+		}
+		return t
+	}
+	text    = func(k pkcs11.AttributeType, s string) pkcs11.Template { return pkcs11.Template{pkcs11.Bytes(k, []byte(s))} }
+	number  = func(k pkcs11.AttributeType, n uint64) pkcs11.Template { return pkcs11.Template{pkcs11.Ulong(k, n)} }
+	p256    = text(pkcs11.CKA_EC_PARAMS, "\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07")
+	ed25519 = text(pkcs11.CKA_EC_PARAMS, "\x13\x0cedwards25519")
+)
+
+// everyKind is what is compared between an original and its copy.
+var everyKind = []pkcs11.AttributeType{
+	pkcs11.CKA_CLASS, pkcs11.CKA_PRIVATE, pkcs11.CKA_LABEL, pkcs11.CKA_APPLICATION, pkcs11.CKA_VALUE, pkcs11.CKA_OBJECT_ID,
+	pkcs11.CKA_CERTIFICATE_TYPE, pkcs11.CKA_ISSUER, pkcs11.CKA_SERIAL_NUMBER, pkcs11.CKA_TRUSTED, pkcs11.CKA_CERTIFICATE_CATEGORY,
+	pkcs11.CKA_URL, pkcs11.CKA_CHECK_VALUE, pkcs11.CKA_KEY_TYPE, pkcs11.CKA_SUBJECT, pkcs11.CKA_ID, pkcs11.CKA_SENSITIVE,
+	pkcs11.CKA_ENCRYPT, pkcs11.CKA_DECRYPT, pkcs11.CKA_WRAP, pkcs11.CKA_UNWRAP, pkcs11.CKA_SIGN, pkcs11.CKA_SIGN_RECOVER,
+	pkcs11.CKA_VERIFY, pkcs11.CKA_VERIFY_RECOVER, pkcs11.CKA_DERIVE, pkcs11.CKA_START_DATE, pkcs11.CKA_END_DATE, pkcs11.CKA_MODULUS,
+	pkcs11.CKA_PUBLIC_EXPONENT, pkcs11.CKA_PUBLIC_KEY_INFO, pkcs11.CKA_VALUE_LEN, pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_LOCAL,
+	pkcs11.CKA_NEVER_EXTRACTABLE, pkcs11.CKA_ALWAYS_SENSITIVE, pkcs11.CKA_KEY_GEN_MECHANISM, pkcs11.CKA_MODIFIABLE,
+	pkcs11.CKA_COPYABLE, pkcs11.CKA_DESTROYABLE, pkcs11.CKA_EC_PARAMS, pkcs11.CKA_EC_POINT, pkcs11.CKA_ALWAYS_AUTHENTICATE,
+	pkcs11.CKA_WRAP_WITH_TRUSTED, pkcs11.CKA_ALLOWED_MECHANISMS,
+}
+
+// look reads each attribute of an object as an application sees it.
+func look(s *hosttest.Stream, object uint64) map[pkcs11.AttributeType]string {
+	seen := map[pkcs11.AttributeType]string{}
+	for _, k := range everyKind {
+		c := &wire.GetAttributeValue{Object: object, Query: wire.Query{{Type: k, Form: wire.AskRoom, Capacity: 1 << 16}}}
+		s.Do(c)
+		if c.RV == pkcs11.CKR_OK {
+			seen[k] = fmt.Sprintf("%x", c.Values[0].Data)
+		} else {
+			seen[k] = c.RV.String()
+		}
+	}
+	return seen
+}
+
+func compare(t *testing.T, what string, want, got map[pkcs11.AttributeType]string) {
+	t.Helper()
+	for _, k := range everyKind {
+		if want[k] != got[k] {
+			t.Errorf("%s: %v is %s, on the original %s", what, k, got[k], want[k])
+		}
+	}
+}
+
+// makers make session objects, as the group does, of every kind.
+var makers = []struct {
+	name string
+	make func(s *hosttest.Stream) []uint64
+}{
+	{"RSA", func(s *hosttest.Stream) []uint64 { return rsaMix(s) }},
+	{"EC", pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, yes(pkcs11.CKA_SIGN, pkcs11.CKA_DERIVE))},
+	{"Ed25519", pairOf(pkcs11.CKM_EC_EDWARDS_KEY_PAIR_GEN, ed25519, yes(pkcs11.CKA_SIGN))},
+	{"EC extractable", pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, join(yes(pkcs11.CKA_SIGN, pkcs11.CKA_EXTRACTABLE), text(pkcs11.CKA_ID, "x")))},
+	{"EC fixed", pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, join(no(pkcs11.CKA_MODIFIABLE, pkcs11.CKA_DESTROYABLE),
+		text(pkcs11.CKA_START_DATE, "20260101"), text(pkcs11.CKA_END_DATE, "20301231"), text(pkcs11.CKA_SUBJECT, "0\x00")))},
+	{"EC no copies", pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, no(pkcs11.CKA_COPYABLE, pkcs11.CKA_SIGN))},
+	{"AES", keyOf(pkcs11.CKM_AES_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 32), yes(pkcs11.CKA_ENCRYPT), text(pkcs11.CKA_LABEL, "aes")))},
+	{"AES readable", keyOf(pkcs11.CKM_AES_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 16), yes(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_WRAP), no(pkcs11.CKA_SENSITIVE)))},
+	{"AES insensitive", keyOf(pkcs11.CKM_AES_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 16), no(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_SENSITIVE)))},
+	{"AES trusted only", keyOf(pkcs11.CKM_AES_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 16), yes(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_WRAP_WITH_TRUSTED, pkcs11.CKA_SENSITIVE)))},
+	{"AES limited", keyOf(pkcs11.CKM_AES_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 24),
+		text(pkcs11.CKA_ALLOWED_MECHANISMS, "\x85\x10\x00\x00\x00\x00\x00\x00"), text(pkcs11.CKA_ID, "")))},
+	{"generic", keyOf(pkcs11.CKM_GENERIC_SECRET_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 27), yes(pkcs11.CKA_SIGN, pkcs11.CKA_DERIVE)))},
+	{"imported generic", objectOf(number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_GENERIC_SECRET),
+		text(pkcs11.CKA_VALUE, "seventeen letters"), yes(pkcs11.CKA_SIGN))},
+	{"imported EC", objectOf(number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_EC), p256,
+		text(pkcs11.CKA_VALUE, "a private value of 32 bytes ....."[:32]), yes(pkcs11.CKA_SIGN))},
+	{"certificate", objectOf(number(pkcs11.CKA_CLASS, pkcs11.CKO_CERTIFICATE), number(pkcs11.CKA_CERTIFICATE_TYPE, pkcs11.CKC_X_509),
+		text(pkcs11.CKA_SUBJECT, "0\x00"), text(pkcs11.CKA_VALUE, "not looked into"), text(pkcs11.CKA_ID, "c"))},
+	{"data", objectOf(number(pkcs11.CKA_CLASS, pkcs11.CKO_DATA), text(pkcs11.CKA_APPLICATION, "app"), text(pkcs11.CKA_VALUE, ""),
+		text(pkcs11.CKA_LABEL, "l"), yes(pkcs11.CKA_PRIVATE))},
+	{"public data", objectOf(number(pkcs11.CKA_CLASS, pkcs11.CKO_DATA), text(pkcs11.CKA_VALUE, "v"), no(pkcs11.CKA_PRIVATE, pkcs11.CKA_MODIFIABLE))},
+}
+
+func rsaMix(s *hosttest.Stream) []uint64 {
+	c := &wire.GenerateKeyPair{Mechanism: pkcs11.Mechanism{Type: pkcs11.CKM_RSA_PKCS_KEY_PAIR_GEN},
+		Public: join(number(pkcs11.CKA_MODULUS_BITS, 2048), text(pkcs11.CKA_PUBLIC_EXPONENT, "\x01\x00\x01"), yes(pkcs11.CKA_WRAP),
+			no(pkcs11.CKA_TOKEN, pkcs11.CKA_ENCRYPT), text(pkcs11.CKA_LABEL, "public")),
+		Private: join(no(pkcs11.CKA_TOKEN, pkcs11.CKA_SIGN), yes(pkcs11.CKA_UNWRAP, pkcs11.CKA_DECRYPT, pkcs11.CKA_ALWAYS_AUTHENTICATE),
+			text(pkcs11.CKA_ID, "\x00\x01"), text(pkcs11.CKA_ALLOWED_MECHANISMS, "\x0d\x00\x00\x00\x00\x00\x00\x00"))}
+	s.Must(c)
+	return []uint64{c.PublicKey, c.PrivateKey}
+}
+
+func pairOf(m pkcs11.MechanismType, params, private pkcs11.Template) func(*hosttest.Stream) []uint64 {
+	return func(s *hosttest.Stream) []uint64 {
+		c := &wire.GenerateKeyPair{Mechanism: pkcs11.Mechanism{Type: m}, Public: join(params, yes(pkcs11.CKA_VERIFY)), Private: private}
+		s.Must(c)
+		return []uint64{c.PublicKey, c.PrivateKey}
+	}
+}
+
+func keyOf(m pkcs11.MechanismType, t pkcs11.Template) func(*hosttest.Stream) []uint64 {
+	return func(s *hosttest.Stream) []uint64 {
+		c := &wire.GenerateKey{Mechanism: pkcs11.Mechanism{Type: m}, Template: t}
+		s.Must(c)
+		return []uint64{c.Key}
+	}
+}
+
+func objectOf(list ...pkcs11.Template) func(*hosttest.Stream) []uint64 {
+	return func(s *hosttest.Stream) []uint64 {
+		c := &wire.CreateObject{Template: join(list...)}
+		s.Must(c)
+		return []uint64{c.Object}
+	}
+}
+
+// TestCopy makes each kind of object on one member, copies it to another, and
+// publishes it: what applications see is the same everywhere (rules H5, K6;
+// field report C11).
+func TestCopy(t *testing.T) {
+	a, b := member(t, "a", 1), member(t, "b", 1)
+	for _, m := range makers {
+		t.Run(m.name, func(t *testing.T) {
+			for _, object := range m.make(a) {
+				original := look(a, object)
+				export := &wire.Export{Object: object}
+				a.Must(export)
+				imported := &wire.Import{Blob: bytes.Clone(export.Blob), Token: true, Copies: 1}
+				b.Must(imported)
+				compare(t, "copy", original, look(b, imported.Identity.Object))
+				publish := &wire.Publish{Object: object, Copies: 1}
+				a.Must(publish)
+				if !publish.Identity.Same(&imported.Identity) {
+					t.Errorf("published as %+v, copied as %+v", publish.Identity, imported.Identity)
+				}
+				if publish.Identity.Flags&wire.OnToken == 0 || imported.Identity.Flags&wire.OnToken == 0 {
+					t.Error("not on the token")
+				}
+				compare(t, "published", original, look(a, publish.Identity.Object))
+
+				first := imported.Identity.Object
+				again := &wire.Import{Blob: bytes.Clone(export.Blob), Token: true, Copies: 1}
+				b.Must(again)
+				if again.Identity.Object != first {
+					t.Error("imported twice")
+				}
+				first = publish.Identity.Object
+				republish := &wire.Publish{Object: object, Copies: 1}
+				a.Must(republish)
+				if republish.Identity.Object != first {
+					t.Error("published twice")
+				}
+
+				// From the copy to a session object on the origin.
+				back := &wire.Export{Object: again.Identity.Object}
+				b.Must(back)
+				returned := &wire.Import{Blob: bytes.Clone(back.Blob)}
+				a.Must(returned)
+				compare(t, "copy of the copy", original, look(a, returned.Identity.Object))
+			}
+		})
+	}
+}

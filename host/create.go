@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// making is what is remembered of an object that was made in the group view as
+// a session object, to be copied and published.
+type making struct {
+	held  pkcs11.Template // would forbid the copy, applied when it is made
+	shown pkcs11.Template // what the application sees of the adjusted attributes
+}
+
+// heldKinds, when false, keep an object from being completed or copied. They
+// are applied when it is published.
+var heldKinds = []pkcs11.AttributeType{pkcs11.CKA_MODIFIABLE, pkcs11.CKA_COPYABLE, pkcs11.CKA_DESTROYABLE}
+
+// A wish is what an application asked of a new object.
+type wish struct {
+	native pkcs11.Template // what the token is asked for
+	making
+	class  uint64
+	secret bool // asked to be non-extractable
+	base   *known
+}
+
+// adjust prepares a template for an object that is to be copied. A key that the
+// application wants to be non-extractable is made extractable under trusted
+// keys only, of which the strict domain key is the only one (rule K6).
+func adjust(t pkcs11.Template, class uint64) *wish {
+	w := &wish{native: t, class: class}
+	for _, kind := range heldKinds {
+		if a := t.Find(kind); a != nil && !t.Bool(kind, true) {
+			w.held = append(w.held, *a)
+		}
+	}
+	w.native = w.native.Without(heldKinds...)
+	for _, kind := range []pkcs11.AttributeType{pkcs11.CKA_START_DATE, pkcs11.CKA_END_DATE} {
+		if a := t.Find(kind); a != nil && len(a.Value) > 0 {
+			w.shown = append(w.shown, *a)
+		}
+	}
+	if class != pkcs11.CKO_PRIVATE_KEY && class != pkcs11.CKO_SECRET_KEY {
+		return w
+	}
+	// The default of CKA_EXTRACTABLE is the token's choice (PKCS#11 2.40,
+	// table 29). Ours is the careful one.
+	if w.secret = !t.Bool(pkcs11.CKA_EXTRACTABLE, false); w.secret {
+		w.shown = append(w.shown,
+			pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, false), pkcs11.Bool(pkcs11.CKA_SENSITIVE, t.Bool(pkcs11.CKA_SENSITIVE, true)),
+			pkcs11.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, t.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false)))
+		w.native = w.native.With(pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, true), pkcs11.Bool(pkcs11.CKA_SENSITIVE, true),
+			pkcs11.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, true))
+	}
+	return w
+}
+
+// adopt completes what is shown of a new object, and remembers it.
+func (s *session) adopt(object uint64, w *wish) pkcs11.RV {
+	own, rv := s.read(object, adjustedKinds...)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	shown := pkcs11.Template{}
+	for _, a := range own {
+		if len(a.Value) > 0 && !isHeld(a.Type) {
+			shown = append(shown, a)
+		}
+	}
+	w.shown = shown.With(w.shown...)
+	if w.secret {
+		never, always := own.Bool(pkcs11.CKA_LOCAL, false), own.Bool(pkcs11.CKA_LOCAL, false)
+		if w.base != nil { // PKCS#11 2.40, C_DeriveKey and C_CopyObject: no better than what it comes from
+			from := s.shown(w.base)
+			never, always = from.Bool(pkcs11.CKA_NEVER_EXTRACTABLE, false), from.Bool(pkcs11.CKA_ALWAYS_SENSITIVE, false)
+		}
+		sensitive := w.shown.Bool(pkcs11.CKA_SENSITIVE, true)
+		w.shown = w.shown.With(pkcs11.Bool(pkcs11.CKA_NEVER_EXTRACTABLE, never), pkcs11.Bool(pkcs11.CKA_ALWAYS_SENSITIVE, always && sensitive))
+	}
+	if !own.Bool(pkcs11.CKA_TOKEN, false) {
+		s.token.remember(object, &w.making)
+	}
+	return pkcs11.CKR_OK
+}
+
+func isHeld(t pkcs11.AttributeType) bool {
+	return t == pkcs11.CKA_MODIFIABLE || t == pkcs11.CKA_COPYABLE || t == pkcs11.CKA_DESTROYABLE
+}
+
+// copying says whether new objects are made so that they can be copied. A token
+// object is made as it is asked for: the group does not ask for such.
+func (s *session) copying(t pkcs11.Template) bool {
+	return s.group && !t.Bool(pkcs11.CKA_TOKEN, false) && s.domain().complete()
+}
+
+// finish adopts what was made, or removes it.
+func (s *session) finish(rv pkcs11.RV, object uint64, w *wish) pkcs11.RV {
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	if rv = s.adopt(object, w); rv != pkcs11.CKR_OK {
+		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: object})
+	}
+	return rv
+}
+
+// CreateObject makes an object from its values.
+func (s *session) CreateObject(ctx context.Context, c *wire.CreateObject) pkcs11.RV {
+	if reserved(c.Template) {
+		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+	}
+	if !s.copying(c.Template) {
+		return s.raw.CreateObject(ctx, c)
+	}
+	class, _ := c.Template.Ulong(pkcs11.CKA_CLASS)
+	w := adjust(c.Template, class)
+	if class == pkcs11.CKO_PRIVATE_KEY {
+		w.native = withPublicInfo(w.native)
+	}
+	made := wire.CreateObject{Template: w.native}
+	rv := s.finish(s.raw.CreateObject(ctx, &made), made.Object, w)
+	c.Object = made.Object
+	return rv
+}
+
+// GenerateKey makes a secret key.
+func (s *session) GenerateKey(ctx context.Context, c *wire.GenerateKey) pkcs11.RV {
+	if reserved(c.Template) {
+		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+	}
+	if !s.copying(c.Template) {
+		return s.raw.GenerateKey(ctx, c)
+	}
+	w := adjust(c.Template, pkcs11.CKO_SECRET_KEY)
+	made := wire.GenerateKey{Mechanism: c.Mechanism, Template: w.native}
+	rv := s.finish(s.raw.GenerateKey(ctx, &made), made.Key, w)
+	c.Key = made.Key
+	return rv
+}
+
+// GenerateKeyPair makes a pair.
+func (s *session) GenerateKeyPair(ctx context.Context, c *wire.GenerateKeyPair) pkcs11.RV {
+	if reserved(c.Public) || reserved(c.Private) {
+		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+	}
+	if !s.copying(c.Private) {
+		return s.raw.GenerateKeyPair(ctx, c)
+	}
+	public, private := adjust(c.Public, pkcs11.CKO_PUBLIC_KEY), adjust(c.Private, pkcs11.CKO_PRIVATE_KEY)
+	made := wire.GenerateKeyPair{Mechanism: c.Mechanism, Public: public.native,
+		Private: private.native.Without(pkcs11.CKA_PUBLIC_KEY_INFO)}
+	if rv := s.raw.GenerateKeyPair(ctx, &made); rv != pkcs11.CKR_OK {
+		return rv
+	}
+	s.tellPoint(made.PublicKey, made.PrivateKey)
+	rv := s.adopt(made.PublicKey, public)
+	if rv == pkcs11.CKR_OK {
+		rv = s.adopt(made.PrivateKey, private)
+	}
+	if rv != pkcs11.CKR_OK {
+		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: made.PublicKey})
+		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: made.PrivateKey})
+		return rv
+	}
+	c.PublicKey, c.PrivateKey = made.PublicKey, made.PrivateKey
+	return pkcs11.CKR_OK
+}
+
+// UnwrapKey makes a key from its wrapped form.
+func (s *session) UnwrapKey(ctx context.Context, c *wire.UnwrapKey) pkcs11.RV {
+	if s.token.isDomainKey(c.Unwrapping) {
+		return ckrUnwrappingKeyHandleInvalid
+	}
+	if reserved(c.Template) {
+		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+	}
+	if !s.copying(c.Template) {
+		return s.raw.UnwrapKey(ctx, c)
+	}
+	class, _ := c.Template.Ulong(pkcs11.CKA_CLASS)
+	w := adjust(c.Template.Without(pkcs11.CKA_PUBLIC_KEY_INFO), class)
+	made := *c
+	made.Template = w.native
+	rv := s.finish(s.raw.UnwrapKey(ctx, &made), made.Key, w)
+	c.Key = made.Key
+	return rv
+}
+
+// DeriveKey makes a key from another.
+func (s *session) DeriveKey(ctx context.Context, c *wire.DeriveKey) pkcs11.RV {
+	if s.token.isDomainKey(c.Base) || s.keyParameter(c.Mechanism) {
+		return pkcs11.CKR_KEY_HANDLE_INVALID
+	}
+	if reserved(c.Template) {
+		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+	}
+	if !s.copying(c.Template) {
+		return s.raw.DeriveKey(ctx, c)
+	}
+	base, rv := s.visible(c.Base)
+	if rv != pkcs11.CKR_OK {
+		return pkcs11.CKR_KEY_HANDLE_INVALID
+	}
+	w := adjust(c.Template, pkcs11.CKO_SECRET_KEY)
+	w.base = &base
+	made := *c
+	made.Template = w.native
+	rv = s.finish(s.raw.DeriveKey(ctx, &made), made.Key, w)
+	c.Key = made.Key
+	return rv
+}
+
+// CopyObject copies an object within the token.
+func (s *session) CopyObject(ctx context.Context, c *wire.CopyObject) pkcs11.RV {
+	switch {
+	case s.token.isHidden(c.Source):
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	case reserved(c.Template):
+		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+	case !s.group || !s.domain().complete():
+		return s.raw.CopyObject(ctx, c)
+	}
+	base, rv := s.visible(c.Source)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	shown := s.shown(&base)
+	if !shown.Bool(pkcs11.CKA_COPYABLE, true) {
+		return pkcs11.CKR_ACTION_PROHIBITED
+	}
+	w := &wish{native: c.Template, class: base.Class, base: &base}
+	if shown != nil {
+		native, changed, rv := change(c.Template.Without(heldKinds...), shown)
+		if rv != pkcs11.CKR_OK {
+			return rv
+		}
+		w.native, w.shown = native, changed
+		for _, kind := range heldKinds {
+			if a := c.Template.Find(kind); a != nil && !c.Template.Bool(kind, true) {
+				w.held = append(w.held, *a)
+			}
+		}
+	}
+	made := wire.CopyObject{Source: c.Source, Template: w.native}
+	rv = s.finish(s.raw.CopyObject(ctx, &made), made.Object, w)
+	c.Object = made.Object
+	return rv
+}
+
+// WrapKey wraps a key for the application, if it looks extractable to it.
+func (s *session) WrapKey(ctx context.Context, c *wire.WrapKey) pkcs11.RV {
+	switch {
+	case s.token.isDomainKey(c.Wrapping):
+		return pkcs11.CKR_WRAPPING_KEY_HANDLE_INVALID
+	case s.token.isDomainKey(c.Key):
+		return pkcs11.CKR_KEY_HANDLE_INVALID
+	case s.group && s.domain() != nil:
+		k, rv := s.identify(c.Key)
+		if rv == pkcs11.CKR_OK && !s.shown(&k).Bool(pkcs11.CKA_EXTRACTABLE, true) {
+			return pkcs11.CKR_KEY_UNEXTRACTABLE
+		}
+	}
+	return s.raw.WrapKey(ctx, c)
+}
+
+// DestroyObject destroys an object, and what we remember or recorded of it.
+func (s *session) DestroyObject(ctx context.Context, c *wire.DestroyObject) pkcs11.RV {
+	if s.token.isHidden(c.Object) {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	var k known
+	recorded := s.domain() != nil && s.token.making(c.Object) == nil
+	if recorded {
+		var rv pkcs11.RV
+		if k, rv = s.visible(c.Object); rv != pkcs11.CKR_OK {
+			return rv
+		}
+	}
+	if rv := s.raw.DestroyObject(ctx, c); rv != pkcs11.CKR_OK {
+		return rv
+	}
+	s.token.forget(c.Object)
+	if recorded && k.Flags&wire.OnToken != 0 {
+		s.dropOrigin(&k)
+	}
+	return pkcs11.CKR_OK
+}
+
+// ckrUnwrappingKeyHandleInvalid is CKR_UNWRAPPING_KEY_HANDLE_INVALID.
+const ckrUnwrappingKeyHandleInvalid pkcs11.RV = 0xf0
