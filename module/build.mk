@@ -6,7 +6,7 @@ MODULE_SOURCES := $(wildcard module/*.c)
 MODULE_DEPENDS := $(MODULE_SOURCES) $(wildcard module/*.h) module/exports_gen.map module/build.mk
 MODULE_CFLAGS = -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -pthread -fvisibility=hidden \
 	-Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
-	-fstack-protector-strong $(shell pkg-config --cflags p11-kit-1)
+	-fstack-protector-strong -fstack-clash-protection $(shell pkg-config --cflags p11-kit-1)
 # Symbolic: the function list means our functions, also where another PKCS#11
 # library comes first in the search order of the linker.
 MODULE_LDFLAGS = -shared -Wl,-Bsymbolic -pthread -Wl,--version-script=module/exports_gen.map \

@@ -16,7 +16,7 @@
 static int dial(const char *path)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	struct timeval patience = { .tv_sec = SILENCE_MS / 1000, .tv_usec = 1 };
+	struct timeval patience = { SILENCE_MS / 1000, SILENCE_MS % 1000 * 1000 };
 	int fd, failed;
 
 	if (strlen(path) >= sizeof(a.sun_path))

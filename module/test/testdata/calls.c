@@ -111,22 +111,25 @@ static void refused(void)
 	CK_ULONG n = 0;
 	CK_MECHANISM none = { CKM_RSA_PKCS, b, 1 }, unknown = { CKM_VENDOR_DEFINED, b, 1 };
 	CK_MECHANISM gcm = { CKM_AES_GCM, b, 41 }, wrap = { 0x1054, b, 16 };
-	CK_ATTRIBUTE odd = { CKA_WRAP_TEMPLATE, b, 25 }, deep = { CKA_WRAP_TEMPLATE, &deep, sizeof(deep) };
+	CK_ATTRIBUTE odd = { CKA_WRAP_TEMPLATE, b, 25 }, deep[6];
 	CK_ATTRIBUTE *many = calloc(1025, sizeof(*many));
 	CK_OBJECT_HANDLE o;
 
+	for (int i = 0; i < 5; i++)	/* one deeper than the protocol goes */
+		deep[i] = (CK_ATTRIBUTE){ CKA_WRAP_TEMPLATE, &deep[i + 1], sizeof(*deep) };
+	deep[5] = (CK_ATTRIBUTE){ CKA_LABEL, b, 1 };
 	RETURNS(CKR_ARGUMENTS_BAD, p11->C_SignInit(1, NULL, 2));
 	RETURNS(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(1, &none, 2));
 	RETURNS(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(1, &unknown, 2));
 	RETURNS(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(1, &gcm, 2));
 	RETURNS(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(1, &wrap, 2));
 	RETURNS(CKR_ATTRIBUTE_VALUE_INVALID, p11->C_CreateObject(1, &odd, 1, &o));
-	RETURNS(CKR_ARGUMENTS_BAD, p11->C_CreateObject(1, &deep, 1, &o));
+	RETURNS(CKR_ARGUMENTS_BAD, p11->C_CreateObject(1, deep, 1, &o));
 	RETURNS(CKR_ARGUMENTS_BAD, p11->C_CreateObject(1, many, 1025, &o));
 	RETURNS(CKR_ARGUMENTS_BAD, p11->C_CreateObject(1, NULL, 1, &o));
 	RETURNS(CKR_ARGUMENTS_BAD, p11->C_CreateObject(1, many, 1, NULL));
 	RETURNS(CKR_ARGUMENTS_BAD, p11->C_GetAttributeValue(1, 2, NULL, 1));
-	RETURNS(CKR_ARGUMENTS_BAD, p11->C_GetAttributeValue(1, 2, &deep, 1));
+	RETURNS(CKR_ARGUMENTS_BAD, p11->C_GetAttributeValue(1, 2, deep, 1));
 	RETURNS(CKR_ARGUMENTS_BAD, p11->C_GetInfo(NULL));
 	RETURNS(CKR_ARGUMENTS_BAD, p11->C_GetSlotList(CK_TRUE, NULL, NULL));
 	RETURNS(CKR_ARGUMENTS_BAD, p11->C_Sign(1, b, 1, b, NULL));
