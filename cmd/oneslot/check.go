@@ -199,7 +199,7 @@ func (d *desk) tryPIN(ctx context.Context, cfg *config.Config, pin pkcs11.PIN, f
 			f.note("the PIN is right")
 			continue
 		}
-		f.wrong("login: %v", explain(err))
+		f.wrong("login: %v", explain(err, pinAdvice))
 		for j := i + 1; j < len(findings); j++ {
 			if answers[j].token != nil {
 				findings[j].note("the PIN was not tried, since member %s refused it", cfg.Members[i].Name)

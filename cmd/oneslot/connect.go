@@ -110,24 +110,41 @@ func (d *desk) joinDomain(ctx context.Context, cfg *config.Config, m *config.Mem
 	defer conn.Close()
 	join := &wire.Join{Officer: soPIN, Pin: pin, Secret: secret}
 	if err := call(ctx, conn, join); err != nil {
-		return nil, fmt.Errorf("member %s: did not join: %w", m.Name, explain(err))
+		return nil, fmt.Errorf("member %s: did not join: %w", m.Name, explain(err, joinAdvice, pinAdvice))
 	}
 	return join.Domain, nil
 }
 
+// pinAdvice says what to do about the answers of a token that refuses a PIN.
+var pinAdvice = map[pkcs11.RV]string{
+	pkcs11.CKR_PIN_INCORRECT:            "the PIN was wrong; tokens lock after a few wrong ones, so look it up before the next try",
+	pkcs11.CKR_PIN_LOCKED:               "too many wrong PINs: unlock it with the vendor's tool",
+	pkcs11.CKR_PIN_LEN_RANGE:            "the PIN is too short or too long for this token",
+	pkcs11.CKR_PIN_EXPIRED:              "the PIN has to be changed first, with the vendor's tool",
+	pkcs11.CKR_TOKEN_WRITE_PROTECTED:    "the token is write-protected",
+	pkcs11.CKR_USER_PIN_NOT_INITIALIZED: "the token has no user PIN yet: set one with the vendor's tool",
+}
+
+// joinAdvice is the same for X_Join, which tells the two PINs apart.
+var joinAdvice = map[pkcs11.RV]string{
+	pkcs11.CKR_PIN_INCORRECT:          "the security officer's PIN was wrong; tokens lock after a few wrong ones, so look it up before the next try",
+	pkcs11.CKR_PIN_INVALID:            "the user PIN was wrong; tokens lock after a few wrong ones, so look it up before the next try",
+	pkcs11.CKR_DOMAIN_PARAMS_INVALID:  "the token is in another domain: use that domain's secret, or initialise the token anew, which destroys its keys",
+	pkcs11.CKR_KEY_SIZE_RANGE:         "the domain secret is too short",
+	pkcs11.CKR_FUNCTION_NOT_SUPPORTED: "the member program is of another version, or the token cannot hold a domain key",
+}
+
 // explain adds what to do to the answers of a token that an operator can mend.
-func explain(err error) error {
-	advice := map[pkcs11.RV]string{
-		pkcs11.CKR_PIN_INCORRECT:            "the PIN was wrong; tokens lock after a few wrong ones, so look it up before the next try",
-		pkcs11.CKR_PIN_LOCKED:               "too many wrong PINs: unlock it with the vendor's tool",
-		pkcs11.CKR_PIN_LEN_RANGE:            "the PIN is too short or too long for this token",
-		pkcs11.CKR_PIN_EXPIRED:              "the PIN has to be changed first, with the vendor's tool",
-		pkcs11.CKR_TOKEN_WRITE_PROTECTED:    "the token is write-protected",
-		pkcs11.CKR_USER_PIN_NOT_INITIALIZED: "the token has no user PIN yet: set one with the vendor's tool",
-	}
+// The first table that knows the answer counts.
+func explain(err error, advice ...map[pkcs11.RV]string) error {
 	var rv pkcs11.RV
-	if !errors.As(err, &rv) || advice[rv] == "" {
+	if !errors.As(err, &rv) {
 		return err
 	}
-	return fmt.Errorf("%w: %s", err, advice[rv])
+	for _, table := range advice {
+		if text := table[rv]; text != "" {
+			return fmt.Errorf("%w: %s", err, text)
+		}
+	}
+	return err
 }

@@ -33,14 +33,14 @@ func TestDomainJoin(t *testing.T) {
 func TestAWrongPINIsNotTriedOnTheNextToken(t *testing.T) {
 	b := newBench(t)
 	conf := b.three()
-	b.tokens["b"].join = pkcs11.CKR_PIN_INCORRECT
+	b.tokens["b"].join = pkcs11.CKR_PIN_INVALID
 	if code := b.run(joinArgs(t, b, conf, "a", "b", "c")...); code != 1 {
 		t.Errorf("code %d", code)
 	}
 	if want := []string{"join a", "join b"}; !slices.Equal(b.calls, want) {
 		t.Errorf("calls %v, want %v", b.calls, want)
 	}
-	if got := b.err.String(); !strings.Contains(got, "member b: did not join: CKR_PIN_INCORRECT: the PIN was wrong") || strings.Contains(got, "1234") {
+	if got := b.err.String(); !strings.Contains(got, "member b: did not join: CKR_PIN_INVALID: the user PIN was wrong") || strings.Contains(got, "1234") {
 		t.Errorf("standard error %q", got)
 	}
 }
