@@ -31,7 +31,9 @@ var (
 		}
 		return t
 	}
-	text    = func(k pkcs11.AttributeType, s string) pkcs11.Template { return pkcs11.Template{pkcs11.Bytes(k, []byte(s))} }
+	text = func(k pkcs11.AttributeType, s string) pkcs11.Template {
+		return pkcs11.Template{pkcs11.Bytes(k, []byte(s))}
+	}
 	number  = func(k pkcs11.AttributeType, n uint64) pkcs11.Template { return pkcs11.Template{pkcs11.Ulong(k, n)} }
 	p256    = text(pkcs11.CKA_EC_PARAMS, "\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07")
 	ed25519 = text(pkcs11.CKA_EC_PARAMS, "\x13\x0cedwards25519")
@@ -81,7 +83,6 @@ var makers = []struct {
 }{
 	{"RSA", func(s *hosttest.Stream) []uint64 { return rsaMix(s) }},
 	{"EC", pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, yes(pkcs11.CKA_SIGN, pkcs11.CKA_DERIVE))},
-	{"Ed25519", pairOf(pkcs11.CKM_EC_EDWARDS_KEY_PAIR_GEN, ed25519, yes(pkcs11.CKA_SIGN))},
 	{"EC extractable", pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, join(yes(pkcs11.CKA_SIGN, pkcs11.CKA_EXTRACTABLE), text(pkcs11.CKA_ID, "x")))},
 	{"EC fixed", pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, join(no(pkcs11.CKA_MODIFIABLE, pkcs11.CKA_DESTROYABLE),
 		text(pkcs11.CKA_START_DATE, "20260101"), text(pkcs11.CKA_END_DATE, "20301231"), text(pkcs11.CKA_SUBJECT, "0\x00")))},
@@ -184,4 +185,23 @@ func TestCopy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnwrappable makes a key that SoftHSM 2.6.1 cannot wrap: it can be
+// published, and is reported as not copyable (rule K8).
+func TestUnwrappable(t *testing.T) {
+	s := member(t, "a", 1)
+	pair := pairOf(pkcs11.CKM_EC_EDWARDS_KEY_PAIR_GEN, ed25519, yes(pkcs11.CKA_SIGN))(s)
+	export := &wire.Export{Object: pair[1]}
+	s.Do(export)
+	if export.RV != pkcs11.CKR_KEY_UNEXTRACTABLE {
+		t.Errorf("exported with %v", export.RV)
+	}
+	original := look(s, pair[1])
+	publish := &wire.Publish{Object: pair[1], Copies: 1}
+	s.Must(publish)
+	if publish.Identity.Flags&wire.Copyable != 0 || publish.Identity.Flags&wire.OnToken == 0 || len(publish.Identity.Fingerprint) == 0 {
+		t.Errorf("published as %+v", publish.Identity)
+	}
+	compare(t, "published", original, look(s, publish.Identity.Object))
 }

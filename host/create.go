@@ -17,8 +17,9 @@ type making struct {
 }
 
 // heldKinds, when false, keep an object from being completed or copied. They
-// are applied when it is published.
-var heldKinds = []pkcs11.AttributeType{pkcs11.CKA_MODIFIABLE, pkcs11.CKA_COPYABLE, pkcs11.CKA_DESTROYABLE}
+// are applied when it is published. CKA_MODIFIABLE comes last: SoftHSM takes no
+// attribute of a template after it.
+var heldKinds = []pkcs11.AttributeType{pkcs11.CKA_COPYABLE, pkcs11.CKA_DESTROYABLE, pkcs11.CKA_MODIFIABLE}
 
 // A wish is what an application asked of a new object.
 type wish struct {

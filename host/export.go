@@ -11,8 +11,8 @@ import (
 
 // Attributes that a copy is made with, besides those of its type.
 var (
-	storageKinds = []pkcs11.AttributeType{pkcs11.CKA_PRIVATE, pkcs11.CKA_LABEL, pkcs11.CKA_MODIFIABLE, pkcs11.CKA_COPYABLE,
-		pkcs11.CKA_DESTROYABLE}
+	storageKinds = []pkcs11.AttributeType{pkcs11.CKA_PRIVATE, pkcs11.CKA_LABEL, pkcs11.CKA_COPYABLE, pkcs11.CKA_DESTROYABLE,
+		pkcs11.CKA_MODIFIABLE}
 	keyKinds = []pkcs11.AttributeType{pkcs11.CKA_ID, pkcs11.CKA_START_DATE, pkcs11.CKA_END_DATE, pkcs11.CKA_DERIVE,
 		pkcs11.CKA_ALLOWED_MECHANISMS}
 	publicKinds = []pkcs11.AttributeType{pkcs11.CKA_SUBJECT, pkcs11.CKA_ENCRYPT, pkcs11.CKA_VERIFY, pkcs11.CKA_VERIFY_RECOVER,

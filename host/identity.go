@@ -126,6 +126,10 @@ func (s *session) identify(object uint64) (known, pkcs11.RV) {
 	}
 	k.describe()
 	s.fingerprint(&k)
+	if k.Class == pkcs11.CKO_SECRET_KEY && k.Size == 0 {
+		n, _ := s.shown(&k).Ulong(pkcs11.CKA_VALUE_LEN)
+		k.Size = n * 8
+	}
 	s.note(&k)
 	s.copyable(&k)
 	return k, pkcs11.CKR_OK
@@ -137,7 +141,10 @@ func (s *session) copyable(k *known) {
 	case pkcs11.CKO_CERTIFICATE, pkcs11.CKO_DATA, pkcs11.CKO_PUBLIC_KEY, pkcs11.CKO_DOMAIN_PARAMETERS:
 		k.Flags |= wire.Copyable
 	case pkcs11.CKO_PRIVATE_KEY, pkcs11.CKO_SECRET_KEY:
-		if k.attributes.Bool(pkcs11.CKA_EXTRACTABLE, false) && !stateful(k.KeyType) && len(k.Fingerprint) > 0 && s.domain().complete() {
+		if !k.attributes.Bool(pkcs11.CKA_EXTRACTABLE, false) || stateful(k.KeyType) || len(k.Fingerprint) == 0 {
+			return
+		}
+		if keys := s.domain(); keys.complete() && s.wraps(k, keys) {
 			k.Flags |= wire.Copyable
 		}
 	}

@@ -18,7 +18,7 @@ import (
 //	CKR_DOMAIN_PARAMS_INVALID  from another domain, or the token is in none
 //	CKR_WRAPPED_KEY_INVALID    the seal is broken, or another key came out
 func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
-	b, ok := decodeBlob(c.Blob)
+	b, ok := decodeBlob(bytes.Clone(c.Blob))
 	if !ok {
 		return pkcs11.CKR_DATA_INVALID
 	}

@@ -17,8 +17,8 @@ import (
 var adjustedKinds = []pkcs11.AttributeType{
 	pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_NEVER_EXTRACTABLE, pkcs11.CKA_SENSITIVE, pkcs11.CKA_ALWAYS_SENSITIVE,
 	pkcs11.CKA_LOCAL, pkcs11.CKA_KEY_GEN_MECHANISM, pkcs11.CKA_WRAP_WITH_TRUSTED,
-	// SoftHSM 2.6.1 has none for unwrapped keys.
-	pkcs11.CKA_CHECK_VALUE,
+	// SoftHSM 2.6.1 has none for unwrapped keys, and the wrong length.
+	pkcs11.CKA_CHECK_VALUE, pkcs11.CKA_VALUE_LEN,
 	// SoftHSM 2.6.1 cannot read those of private objects.
 	pkcs11.CKA_START_DATE, pkcs11.CKA_END_DATE,
 	// Held back on session objects.

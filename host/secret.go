@@ -41,6 +41,29 @@ func (s *session) secretFingerprint(k *known) {
 	k.Fingerprint = d.Sum(nil)
 }
 
+// A keyKind is a class and type of key.
+type keyKind struct{ class, keyType uint64 }
+
+// wraps says whether the token can wrap keys of this kind: SoftHSM 2.6.1 cannot
+// wrap Ed25519 keys, for instance. It is found out with the first such key.
+func (s *session) wraps(k *known, keys *domainKeys) bool {
+	kind := keyKind{k.Class, k.KeyType}
+	s.token.state.Lock()
+	can, tried := s.token.wrapped[kind]
+	s.token.state.Unlock()
+	if tried {
+		return can
+	}
+	_, _, rv := s.wrap(keys.strict, k.Object)
+	switch rv {
+	case pkcs11.CKR_OK, pkcs11.CKR_KEY_NOT_WRAPPABLE, pkcs11.CKR_KEY_TYPE_INCONSISTENT, pkcs11.CKR_KEY_UNEXTRACTABLE:
+		s.token.state.Lock()
+		s.token.wrapped[kind] = rv == pkcs11.CKR_OK
+		s.token.state.Unlock()
+	}
+	return rv == pkcs11.CKR_OK
+}
+
 // stateful says whether a key must never exist twice: using one index of a
 // hash-based key twice destroys it (rule K8).
 func stateful(keyType uint64) bool {

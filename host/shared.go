@@ -2,7 +2,13 @@
 
 package host
 
-import "sync"
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"oneslot.dev/oneslot/pkcs11"
+)
 
 // shared is what the sessions of a token know together.
 type shared struct {
@@ -15,12 +21,14 @@ type shared struct {
 	records map[uint64]bool  // handles of records seen
 	prints  map[uint64]print // by handle, see print.go
 	origins originCache
+	wrapped map[keyKind]bool // whether keys of a kind can be wrapped, as far as it was tried
 }
 
 func (s *shared) init() {
 	s.epoch = 1
 	s.made = map[uint64]*making{}
 	s.records = map[uint64]bool{}
+	s.wrapped = map[keyKind]bool{}
 	s.prints = map[uint64]print{}
 }
 
@@ -67,10 +75,20 @@ func (s *shared) making(object uint64) *making {
 	return s.made[object]
 }
 
+// remember keeps a copy: templates of calls lie in memory that is used again.
 func (s *shared) remember(object uint64, m *making) {
+	m = &making{held: clone(m.held), shown: clone(m.shown)}
 	s.state.Lock()
 	defer s.state.Unlock()
 	s.made[object] = m
+}
+
+func clone(t pkcs11.Template) pkcs11.Template {
+	t = slices.Clone(t)
+	for i := range t {
+		t[i].Value, t[i].Array = bytes.Clone(t[i].Value), clone(t[i].Array)
+	}
+	return t
 }
 
 // forget drops all that is remembered of a handle.
