@@ -4,7 +4,7 @@ package group
 
 import (
 	"errors"
-	"fmt"
+	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -32,14 +32,18 @@ func (g *Group) SetAttributes(id wire.Identity, changes pkcs11.Template, resolve
 
 // everywhere makes a change on the primary, whose answer is the application's,
 // then on the others. undo names the attributes to restore if one refuses.
+//
+// The record comes first, on the primary, with every member pending: wherever
+// this process dies, the change is carried out by whoever syncs next.
 func (g *Group) everywhere(r record, resolve Resolver, call func(uint64) wire.Call, undo pkcs11.Template) pkcs11.RV {
-	var away []string
+	r.Time = time.Now().UTC()
+	intent := r.pending(g.all())
 	var old pkcs11.Template
 	var first *link
+	var written bool
 	// Done twice it is the same as once, so a lost answer is no reason to
 	// stop: the member that lost it follows by the journal.
 	rv, err := g.Do(wire.Use, Primary, func(p *Place) (pkcs11.RV, error) {
-		away = g.away()
 		object, rv, err := resolve(p)
 		if err != nil || rv != pkcs11.CKR_OK {
 			return rv, err
@@ -49,19 +53,15 @@ func (g *Group) everywhere(r record, resolve Resolver, call func(uint64) wire.Ca
 				return rv, err
 			}
 		}
-		if len(away) > 0 {
-			if rv, err := g.writeRecord(p.link, r.pending(away)); err != nil || rv != pkcs11.CKR_OK {
-				return rv, err
-			}
+		if written, rv, err = g.intend(p.link, intent); err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
 		}
 		c := call(object)
 		if _, err := p.Do(c); err != nil {
 			return 0, err
 		}
-		if c.Result() == pkcs11.CKR_OK {
-			first = p.link
-		} else if len(away) > 0 {
-			g.eraseRecord(p.link, r.pending(away))
+		if first = p.link; c.Result() != pkcs11.CKR_OK && written {
+			g.eraseRecord(p.link, intent)
 		}
 		return c.Result(), nil
 	})
@@ -71,20 +71,37 @@ func (g *Group) everywhere(r record, resolve Resolver, call func(uint64) wire.Ca
 	case rv != pkcs11.CKR_OK:
 		return rv
 	}
-	return g.follower(r, away, first, resolve, call, old)
+	rv = g.follower(r, first, resolve, call, old)
+	if written {
+		g.eraseRecord(first, intent)
+	}
+	return rv
 }
 
-// follower makes a change on the members after the primary.
-func (g *Group) follower(r record, away []string, first *link, resolve Resolver, call func(uint64) wire.Call, old pkcs11.Template) pkcs11.RV {
+// intend writes the record of a change that is about to be made. Without a
+// login, or on a token that keeps no records, the change is made without one as
+// long as every member is there to follow (field-D1).
+func (g *Group) intend(l *link, intent record) (written bool, rv pkcs11.RV, err error) {
+	if len(g.seats) == 1 {
+		return false, pkcs11.CKR_OK, nil
+	}
+	rv, err = g.writeRecord(l, intent)
+	if err == nil && rv != pkcs11.CKR_OK && len(g.away()) == 0 {
+		return false, pkcs11.CKR_OK, nil
+	}
+	return rv == pkcs11.CKR_OK, rv, err
+}
+
+// follower makes a change on the members after the primary, and leaves a record
+// for those that cannot be told.
+func (g *Group) follower(r record, first *link, resolve Resolver, call func(uint64) wire.Call, old pkcs11.Template) pkcs11.RV {
 	changed := []*link{first}
-	missed := false
 	for _, l := range g.readyBut(first.seat) {
-		rv, err := g.changeOn(l, r, away, resolve, call)
+		rv, err := g.changeOn(l, resolve, call)
 		switch {
 		case errors.Is(err, ErrElsewhere):
 		case err != nil:
 			g.drop(l, err)
-			away, missed = append(away, l.seat.identity(g)), true
 		case rv == pkcs11.CKR_OK:
 			changed = append(changed, l)
 		case old != nil:
@@ -94,26 +111,22 @@ func (g *Group) follower(r record, away []string, first *link, resolve Resolver,
 			g.say(ChangeMissed, l.seat, rv, r.String())
 		}
 	}
-	if missed {
-		// One was lost on the way: those that did follow hold the record.
-		for _, l := range changed {
-			if rv, err := g.writeRecord(l, r.pending(away)); err != nil || rv != pkcs11.CKR_OK {
-				g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "its journal does not take the record: "+r.String())
-			}
+	away := g.away()
+	if len(away) == 0 {
+		return pkcs11.CKR_OK
+	}
+	for _, l := range changed {
+		if rv, err := g.writeRecord(l, r.pending(away)); err != nil || rv != pkcs11.CKR_OK {
+			g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "its journal does not take the record: "+r.String())
 		}
 	}
 	return pkcs11.CKR_OK
 }
 
-func (g *Group) changeOn(l *link, r record, away []string, resolve Resolver, call func(uint64) wire.Call) (pkcs11.RV, error) {
+func (g *Group) changeOn(l *link, resolve Resolver, call func(uint64) wire.Call) (pkcs11.RV, error) {
 	object, rv, err := resolve(&Place{g, l.seat, l})
 	if err != nil || rv != pkcs11.CKR_OK {
 		return rv, err
-	}
-	if len(away) > 0 {
-		if rv, err := g.writeRecord(l, r.pending(away)); err != nil || rv != pkcs11.CKR_OK {
-			return rv, err
-		}
 	}
 	c := call(object)
 	if _, err := l.do(g.ctx, g.limits(nil), c); err != nil {
@@ -156,29 +169,25 @@ func (p *Place) values(object uint64, changes pkcs11.Template) (pkcs11.Template,
 	return old, pkcs11.CKR_OK, nil
 }
 
-// away is the members that cannot be told of a change now.
-func (g *Group) away() (names []string) {
+// all names every member for the journal.
+func (g *Group) all() []string { return g.names(func(*seat) bool { return true }) }
+
+// away names the members that cannot be told of a change now.
+func (g *Group) away() []string { return g.names(func(s *seat) bool { return s.state != Ready }) }
+
+// names names members for the journal: by their token's serial number, which
+// hosts agree on, or before that was ever seen by their name.
+func (g *Group) names(which func(*seat) bool) (names []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range g.seats {
-		if s.state != Ready {
-			names = append(names, s.identityLocked())
+		switch {
+		case !which(s):
+		case s.serial != "":
+			names = append(names, s.serial)
+		default:
+			names = append(names, "@"+s.member.Name())
 		}
 	}
 	return names
-}
-
-// identity is how the journal names a member: by its token's serial number,
-// which hosts agree on, or before that was ever seen by its name.
-func (s *seat) identity(g *Group) string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return s.identityLocked()
-}
-
-func (s *seat) identityLocked() string {
-	if s.serial != "" {
-		return s.serial
-	}
-	return fmt.Sprintf("@%s", s.member.Name())
 }

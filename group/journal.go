@@ -45,9 +45,6 @@ func (r record) String() string { return r.Op + " " + describe(&r.Identity) }
 // pending returns the record with the members that are to follow.
 func (r record) pending(members []string) record {
 	r.Version, r.Pending = recordVersion, slices.Clone(members)
-	if r.Time.IsZero() {
-		r.Time = time.Now().UTC()
-	}
 	r.Identity.Object = 0
 	return r
 }
@@ -101,37 +98,45 @@ func (g *Group) readRecords(l *link) (records []record, raw [][]byte, err error)
 	return records, raw, nil
 }
 
-// settleJournal carries out on two members what the journal of either says
-// they have missed, and takes confirmed members off the records.
-func (g *Group) settleJournal(a, b *link) error {
+// settleJournal carries out what the journals of a member that joins and of
+// those that are ready say that one of them has missed, and takes whoever has
+// confirmed off the records.
+func (g *Group) settleJournal(joining *link) error {
 	budget := deleteBound
-	for _, from := range []*link{b, a} {
+	members := append(g.readyBut(joining.seat), joining)
+	settled := make(map[string]bool)
+	for _, from := range members {
 		records, raw, err := g.readRecords(from)
+		if err != nil && from != joining {
+			g.drop(from, err)
+			continue
+		}
 		if err != nil {
-			if from == b {
-				g.drop(b, err)
-			}
 			return err
 		}
 		for i := range records {
-			if err := g.settle(&records[i], raw[i], from, []*link{a, b}, &budget); err != nil {
+			if settled[string(raw[i])] {
+				continue
+			}
+			settled[string(raw[i])] = true
+			if err := g.settle(&records[i], raw[i], members, &budget); err != nil {
 				return err
 			}
 		}
 	}
 	if budget < deleteBound {
-		g.say(ObjectsDestroyed, a.seat, nil, fmt.Sprintf("%d objects that were destroyed while a member was away", deleteBound-budget))
+		g.say(ObjectsDestroyed, joining.seat, nil, fmt.Sprintf("%d objects that were destroyed while a member was away", deleteBound-budget))
 	}
 	return nil
 }
 
 // settle has those of the members that a record waits for follow it, and
 // rewrites the record.
-func (g *Group) settle(r *record, raw []byte, from *link, members []*link, budget *int) error {
+func (g *Group) settle(r *record, raw []byte, members []*link, budget *int) error {
 	left := slices.Clone(r.Pending)
 	for _, l := range members {
 		waiting := func(name string) bool {
-			return name == l.seat.identity(g) || name == "@"+l.seat.member.Name()
+			return name == l.seat.serialNow(g) || name == "@"+l.seat.member.Name()
 		}
 		if !slices.ContainsFunc(left, waiting) {
 			continue

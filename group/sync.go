@@ -35,12 +35,12 @@ func (g *Group) sync(s *seat, l *link) error {
 	case <-g.ctx.Done():
 		return g.ctx.Err()
 	}
+	if err := g.settleJournal(l); err != nil {
+		return err
+	}
 	with := g.reference(s)
 	if with == nil {
 		return nil // nobody to compare with: it is what there is
-	}
-	if err := g.settleJournal(l, with); err != nil {
-		return err
 	}
 	mine, theirs, err := g.compare(l, with)
 	if err != nil || len(mine)+len(theirs) == 0 {

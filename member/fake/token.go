@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fake
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// A Token is an HSM in memory. It outlives connections, as a real one does;
+// handles and logins do not.
+type Token struct {
+	mu       sync.Mutex
+	serial   string
+	pin      string
+	objects  []*object
+	journal  [][]byte
+	logins   int // PINs that were tried
+	wrong    bool
+	executed map[wire.Number]int
+	made     int
+}
+
+type object struct {
+	id    wire.Identity
+	label []byte
+}
+
+// NewToken makes an empty token.
+func NewToken(serial, pin string) *Token {
+	return &Token{serial: serial, pin: pin, executed: make(map[wire.Number]int)}
+}
+
+// Executed is how often the token ran a call.
+func (t *Token) Executed(n wire.Number) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.executed[n]
+}
+
+// PINsTried is how many PINs were sent to the token.
+func (t *Token) PINsTried() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.logins
+}
+
+// SetPIN changes the PIN behind everybody's back.
+func (t *Token) SetPIN(pin string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pin = pin
+}
+
+// Keys are the fingerprints of the token objects, in the order of creation.
+func (t *Token) Keys() (keys []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range t.objects {
+		keys = append(keys, fmt.Sprintf("%x", o.id.Fingerprint[:4]))
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Labels are the labels of the token objects.
+func (t *Token) Labels() (labels []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range t.objects {
+		labels = append(labels, string(o.id.Label))
+	}
+	slices.Sort(labels)
+	return labels
+}
+
+// JournalLength is the number of records on the token.
+func (t *Token) JournalLength() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.journal)
+}
+
+// Wipe empties the token, as a re-initialisation does.
+func (t *Token) Wipe() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.objects, t.journal = nil, nil
+}
+
+// life is one connection's view of a token: its login and its handles, which
+// begin at another number each time.
+type life struct {
+	token    *Token
+	base     uint64
+	loggedIn bool
+	handles  map[uint64]*object
+	next     uint64
+}
+
+func newLife(t *Token, epoch uint64) *life {
+	return &life{token: t, next: epoch * 1000, handles: make(map[uint64]*object)}
+}
+
+// session answers the calls of one session.
+type session struct {
+	wire.NoCryptoki
+	wire.NoToken
+	life *life
+	made []*object // session objects
+	sign uint64    // the key of an active signature
+}
+
+func (s *session) Close() {}
+
+func (s *session) handle(o *object) uint64 {
+	for h, known := range s.life.handles {
+		if known == o {
+			return h
+		}
+	}
+	s.life.next++
+	s.life.handles[s.life.next] = o
+	return s.life.next
+}
+
+func (s *session) Describe(_ context.Context, c *wire.Describe) pkcs11.RV {
+	pkcs11.Pad(c.Token.Token.Serial[:], s.life.token.serial)
+	c.Token.Token.Flags = pkcs11.CKF_LOGIN_REQUIRED
+	return pkcs11.CKR_OK
+}
+
+func (s *session) GetTokenInfo(_ context.Context, c *wire.GetTokenInfo) pkcs11.RV {
+	if s.life.token.wrong {
+		c.Info.Flags |= pkcs11.CKF_USER_PIN_COUNT_LOW
+	}
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Probe(context.Context, *wire.Probe) pkcs11.RV { return pkcs11.CKR_OK }
+
+func (s *session) Login(_ context.Context, c *wire.Login) pkcs11.RV {
+	s.life.token.logins++
+	if string(c.Pin) != s.life.token.pin {
+		s.life.token.wrong = true
+		return pkcs11.CKR_PIN_INCORRECT
+	}
+	s.life.token.wrong = false
+	s.life.loggedIn = true
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Logout(context.Context, *wire.Logout) pkcs11.RV {
+	s.life.loggedIn = false
+	return pkcs11.CKR_OK
+}
+
+func (s *session) GenerateKey(_ context.Context, c *wire.GenerateKey) pkcs11.RV {
+	if !s.life.loggedIn {
+		return pkcs11.CKR_USER_NOT_LOGGED_IN
+	}
+	t := s.life.token
+	t.made++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", t.serial, t.made))
+	o := &object{id: wire.Identity{
+		Class: pkcs11.CKO_SECRET_KEY, KeyType: pkcs11.CKK_AES, Size: 256, Flags: wire.Private | wire.Copyable,
+		Fingerprint: sum[:], Label: slices.Clone(c.Template.Bytes(pkcs11.CKA_LABEL)),
+	}}
+	s.made = append(s.made, o)
+	c.Key = s.handle(o)
+	return pkcs11.CKR_OK
+}
+
+func (s *session) identity(o *object) wire.Identity {
+	id := o.id
+	id.Object = s.handle(o)
+	return id
+}
+
+func (s *session) Identify(_ context.Context, c *wire.Identify) pkcs11.RV {
+	o := s.life.handles[c.Object]
+	if o == nil {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	c.Identity = s.identity(o)
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Find(_ context.Context, c *wire.Find) pkcs11.RV {
+	for _, o := range s.life.token.objects {
+		if s.life.loggedIn || o.id.Flags&wire.Private == 0 {
+			c.Found = append(c.Found, s.identity(o))
+		}
+	}
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Resolve(_ context.Context, c *wire.Resolve) pkcs11.RV {
+	for _, o := range s.life.token.objects {
+		if o.id.Same(&c.Wanted) && (s.life.loggedIn || o.id.Flags&wire.Private == 0) {
+			c.Found = append(c.Found, s.identity(o))
+		}
+	}
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Export(_ context.Context, c *wire.Export) pkcs11.RV {
+	o := s.life.handles[c.Object]
+	if o == nil {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	c.Blob, _ = json.Marshal(o.id)
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
+	var id wire.Identity
+	if json.Unmarshal(c.Blob, &id) != nil {
+		return pkcs11.CKR_WRAPPED_KEY_INVALID
+	}
+	c.Identity = s.place(id, c.Copies)
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Publish(_ context.Context, c *wire.Publish) pkcs11.RV {
+	o := s.life.handles[c.Object]
+	if o == nil {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	c.Identity = s.place(o.id, c.Copies)
+	return pkcs11.CKR_OK
+}
+
+// place adds a token object unless there are enough copies of it.
+func (s *session) place(id wire.Identity, copies uint64) wire.Identity {
+	id.Flags |= wire.OnToken
+	var n uint64
+	for _, o := range s.life.token.objects {
+		if o.id.Same(&id) {
+			if n++; n >= copies {
+				return s.identity(o)
+			}
+		}
+	}
+	o := &object{id: id}
+	s.life.token.objects = append(s.life.token.objects, o)
+	return s.identity(o)
+}
+
+func (s *session) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11.RV {
+	o := s.life.handles[c.Object]
+	i := slices.Index(s.life.token.objects, o)
+	if o == nil || i < 0 {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	s.life.token.objects = slices.Delete(s.life.token.objects, i, i+1)
+	return pkcs11.CKR_OK
+}
+
+func (s *session) SetAttributeValue(_ context.Context, c *wire.SetAttributeValue) pkcs11.RV {
+	o := s.life.handles[c.Object]
+	if o == nil {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	if a := c.Template.Find(pkcs11.CKA_LABEL); a != nil {
+		o.id.Label = slices.Clone(a.Value)
+	}
+	return pkcs11.CKR_OK
+}
+
+func (s *session) GetAttributeValue(_ context.Context, c *wire.GetAttributeValue) pkcs11.RV {
+	o := s.life.handles[c.Object]
+	if o == nil {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	for _, q := range c.Query {
+		if q.Type == pkcs11.CKA_LABEL {
+			c.Values = append(c.Values, wire.Value{Type: q.Type, Form: wire.GotData, Data: slices.Clone(o.id.Label)})
+		}
+	}
+	return pkcs11.CKR_OK
+}
+
+func (s *session) SignInit(_ context.Context, c *wire.SignInit) pkcs11.RV {
+	if s.life.handles[c.Key] == nil {
+		return pkcs11.CKR_KEY_HANDLE_INVALID
+	}
+	s.sign = c.Key
+	return pkcs11.CKR_OK
+}
+
+// Sign answers with the fingerprint of the key, so that a test sees whose
+// signature it is.
+func (s *session) Sign(_ context.Context, c *wire.Sign) pkcs11.RV {
+	o := s.life.handles[s.sign]
+	if o == nil {
+		return pkcs11.CKR_OPERATION_NOT_INITIALIZED
+	}
+	s.sign = 0
+	c.Signature = wire.Data(o.id.Fingerprint)
+	return pkcs11.CKR_OK
+}
+
+// GenerateRandom answers with the serial number, so that a test sees who
+// answered.
+func (s *session) GenerateRandom(_ context.Context, c *wire.GenerateRandom) pkcs11.RV {
+	c.Random = wire.Data(binary.LittleEndian.AppendUint64([]byte(s.life.token.serial), uint64(s.life.token.executed[c.Number()])))
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Record(_ context.Context, c *wire.Record) pkcs11.RV {
+	s.life.token.journal = append(s.life.token.journal, slices.Clone(c.Record))
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Records(_ context.Context, c *wire.Records) pkcs11.RV {
+	if !s.life.loggedIn {
+		return pkcs11.CKR_USER_NOT_LOGGED_IN
+	}
+	c.Records = slices.Clone(s.life.token.journal)
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Unrecord(_ context.Context, c *wire.Unrecord) pkcs11.RV {
+	t := s.life.token
+	t.journal = slices.DeleteFunc(t.journal, func(r []byte) bool { return string(r) == string(c.Record) })
+	return pkcs11.CKR_OK
+}
