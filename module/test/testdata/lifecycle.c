@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 
 static CK_FUNCTION_LIST *p11;
 static const char *path;
@@ -247,6 +247,7 @@ static void invisible(bool ignore)
 	CHECK(marker >= 0);
 	sigaction(SIGCHLD, &act, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);	/* a Go program leaves it so if it starts so */
 	sigemptyset(&some);
 	sigaddset(&some, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &some, NULL);
@@ -332,11 +333,12 @@ static void emptied(void)
 	RETURNS(CKR_OK, info());
 }
 
-/* A failed start leaves nothing to wait for either. */
+/* A failed start leaves nothing to wait for either, even where orphans come to us. */
 static void unreachable(void)
 {
 	int before = count_descriptors();
 
+	CHECK(!prctl(PR_SET_CHILD_SUBREAPER, 1));
 	RETURNS(CKR_GENERAL_ERROR, p11->C_Initialize(NULL));
 	RETURNS(CKR_GENERAL_ERROR, p11->C_Initialize(NULL));
 	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
