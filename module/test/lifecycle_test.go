@@ -205,8 +205,11 @@ func TestSetUserIDProgramIgnoresEnvironment(t *testing.T) {
 	os.WriteFile(module, text, 0o755)
 
 	e := &testEngine{answer: polite}
+	socket := e.listen(t)
+	os.Chmod(filepath.Dir(socket), 0o755)
+	os.Chmod(socket, 0o777)
 	c := exec.Command(program, module, "unreachable")
-	c.Env = []string{"ONESLOT_SOCKET=" + e.listen(t)}
+	c.Env = []string{"ONESLOT_SOCKET=" + socket}
 	withPrivateEngine(t, c)
 	var mount syscall.Statfs_t
 	if syscall.Statfs(dir, &mount) == nil && mount.Flags&syscall.MS_NOSUID != 0 {
