@@ -81,21 +81,6 @@ func (s *session) resolve(wanted *wire.Identity) (same []wire.Identity, rv pkcs1
 	return nil, pkcs11.CKR_OK
 }
 
-// copies finds the objects on the token that are the one wanted: at least enough
-// of them if there are as many, and all otherwise.
-func (s *session) copies(wanted *wire.Identity, enough uint64) (same []wire.Identity, rv pkcs11.RV) {
-	if len(wanted.Fingerprint) == 0 {
-		return nil, pkcs11.CKR_OK
-	}
-	for _, hint := range hints(wanted) {
-		same, rv = s.same(wanted, hint.With(pkcs11.Bool(pkcs11.CKA_TOKEN, true)))
-		if rv != pkcs11.CKR_OK || len(same) > 0 && uint64(len(same)) >= enough {
-			return same, rv
-		}
-	}
-	return same, pkcs11.CKR_OK
-}
-
 // hints are templates that find an object, the narrowest first.
 func hints(wanted *wire.Identity) []pkcs11.Template {
 	all := pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_CLASS, wanted.Class)}

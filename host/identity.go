@@ -17,6 +17,7 @@ var (
 	commonKinds = []pkcs11.AttributeType{
 		pkcs11.CKA_CLASS, pkcs11.CKA_TOKEN, pkcs11.CKA_PRIVATE, pkcs11.CKA_LABEL, pkcs11.CKA_ID, pkcs11.CKA_KEY_TYPE,
 		pkcs11.CKA_CERTIFICATE_TYPE, pkcs11.CKA_APPLICATION, pkcs11.CKA_ALWAYS_AUTHENTICATE, pkcs11.CKA_EXTRACTABLE,
+		pkcs11.CKA_UNIQUE_ID,
 	}
 )
 
@@ -96,11 +97,11 @@ type known struct {
 // identify reads an object's identity. The result has no fingerprint if none
 // can be established.
 func (s *session) identify(object uint64) (known, pkcs11.RV) {
-	first := commonKinds
-	if !s.token.countsHandles {
-		first = append(first[:len(first):len(first)], pkcs11.CKA_UNIQUE_ID)
+	if k, rv := s.recall(object); k.Fingerprint != nil || rv != pkcs11.CKR_OK {
+		s.copyable(&k)
+		return k, rv
 	}
-	common, rv := s.read(object, first...)
+	common, rv := s.read(object, commonKinds...)
 	if rv != pkcs11.CKR_OK {
 		return known{}, rv
 	}
@@ -112,10 +113,6 @@ func (s *session) identify(object uint64) (known, pkcs11.RV) {
 	k.KeyType, ok = common.Ulong(pkcs11.CKA_KEY_TYPE)
 	if !ok && class == pkcs11.CKO_CERTIFICATE {
 		k.KeyType, _ = common.Ulong(pkcs11.CKA_CERTIFICATE_TYPE)
-	}
-	if s.recall(&k) {
-		s.copyable(&k)
-		return k, pkcs11.CKR_OK
 	}
 	if more := identityKinds(class, k.KeyType); more != nil {
 		own, rv := s.read(object, more...)
@@ -167,7 +164,6 @@ func (k *known) describe() {
 	}
 }
 
-// mark fills in what may change while the object stays the same.
 func (k *known) mark() {
 	t := k.attributes
 	k.Label, k.ID = t.Bytes(pkcs11.CKA_LABEL), t.Bytes(pkcs11.CKA_ID)

@@ -36,6 +36,9 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 		}
 	}
 	k, rv := s.unpack(b, c.Token)
+	if rv == pkcs11.CKR_OK && c.Token {
+		s.indexed(&k)
+	}
 	c.Identity = k.Identity
 	return rv
 }
@@ -151,6 +154,9 @@ func (s *session) Publish(_ context.Context, c *wire.Publish) pkcs11.RV {
 		return pkcs11.CKR_OK
 	}
 	made, rv := s.publish(&k)
+	if rv == pkcs11.CKR_OK {
+		s.indexed(&made)
+	}
 	c.Identity = made.Identity
 	return rv
 }

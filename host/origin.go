@@ -80,6 +80,10 @@ func (s *session) record(k *known) uint64 {
 	case !loaded:
 		s.loadOrigins()
 		return s.record(k)
+	case k.Object == 0:
+		// The object is new here. If another process has written its
+		// record since, there will be two of them, which say the same.
+		return 0
 	}
 	found := s.recordsOf(k.Fingerprint)
 	s.token.state.Lock()

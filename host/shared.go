@@ -20,6 +20,7 @@ type shared struct {
 	made    map[uint64]*making
 	records map[uint64]bool  // handles of records seen
 	prints  map[uint64]print // by handle, see print.go
+	index   index
 	origins originCache
 	wrapped map[keyKind]bool // whether keys of a kind can be wrapped, as far as it was tried
 }
@@ -58,7 +59,7 @@ func (s *shared) loginChanged() {
 	s.epoch++
 	clear(s.records)
 	clear(s.prints)
-	s.origins = originCache{}
+	s.origins, s.index = originCache{}, index{}
 }
 
 func (s *shared) loginEpoch() uint64 {

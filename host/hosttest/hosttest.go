@@ -5,7 +5,6 @@ package hosttest
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,15 +92,15 @@ func Program(t testing.TB) string {
 
 // Start starts a member process on the token and connects with it. More
 // arguments go to the program.
-func Start(t testing.TB, s *Soft, more ...string) *wire.Client {
+func Start(t testing.TB, s *Soft, more ...string) wire.Client {
 	t.Helper()
 	return StartModule(t, []string{s.Env()}, append([]string{"--module", SoftHSM, "--token", s.Label}, more...)...)
 }
 
 // StartModule starts a member process with these arguments and additions to its environment.
-func StartModule(t testing.TB, env []string, arguments ...string) *wire.Client {
+func StartModule(t testing.TB, env []string, arguments ...string) wire.Client {
 	t.Helper()
-	ours, theirs, err := pair()
+	ours, theirs, err := wire.SocketPair(unix.SOCK_SEQPACKET)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,10 +112,7 @@ func StartModule(t testing.TB, env []string, arguments ...string) *wire.Client {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	client, err := wire.NewClient(ours)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := wire.NewSockets(ours)
 	t.Cleanup(func() {
 		client.Close()
 		child.Wait()
@@ -124,25 +120,14 @@ func StartModule(t testing.TB, env []string, arguments ...string) *wire.Client {
 	return client
 }
 
-func pair() (net.Conn, *os.File, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	ours := os.NewFile(uintptr(fds[0]), "member")
-	defer ours.Close()
-	conn, err := net.FileConn(ours)
-	return conn, os.NewFile(uintptr(fds[1]), "engine"), err
-}
-
 // A Stream is a session on a token, for tests.
 type Stream struct {
-	*wire.Stream
+	wire.Stream
 	t testing.TB
 }
 
 // Open opens a session.
-func Open(t testing.TB, c *wire.Client, view wire.View) *Stream {
+func Open(t testing.TB, c wire.Client, view wire.View) *Stream {
 	t.Helper()
 	s, err := c.Open(view)
 	if err != nil {
