@@ -34,9 +34,9 @@ var (
 	text = func(k pkcs11.AttributeType, s string) pkcs11.Template {
 		return pkcs11.Template{pkcs11.Bytes(k, []byte(s))}
 	}
-	number  = func(k pkcs11.AttributeType, n uint64) pkcs11.Template { return pkcs11.Template{pkcs11.Ulong(k, n)} }
-	p256    = text(pkcs11.CKA_EC_PARAMS, "\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07")
-	ed25519 = text(pkcs11.CKA_EC_PARAMS, "\x13\x0cedwards25519")
+	number        = func(k pkcs11.AttributeType, n uint64) pkcs11.Template { return pkcs11.Template{pkcs11.Ulong(k, n)} }
+	p256          = text(pkcs11.CKA_EC_PARAMS, "\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07")
+	ed25519Params = text(pkcs11.CKA_EC_PARAMS, "\x13\x0cedwards25519")
 )
 
 // everyKind is what is compared between an original and its copy.
@@ -191,7 +191,7 @@ func TestCopy(t *testing.T) {
 // published, and is reported as not copyable (rule K8).
 func TestUnwrappable(t *testing.T) {
 	s := member(t, "a", 1)
-	pair := pairOf(pkcs11.CKM_EC_EDWARDS_KEY_PAIR_GEN, ed25519, yes(pkcs11.CKA_SIGN))(s)
+	pair := pairOf(pkcs11.CKM_EC_EDWARDS_KEY_PAIR_GEN, ed25519Params, yes(pkcs11.CKA_SIGN))(s)
 	export := &wire.Export{Object: pair[1]}
 	s.Do(export)
 	if export.RV != pkcs11.CKR_KEY_UNEXTRACTABLE {
