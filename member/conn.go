@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -17,10 +16,10 @@ import (
 // loaded and the token found. It counts silence; a slow module sends heartbeats.
 const describeTimeout = 20 * time.Second
 
-// remoteConn is a connection to a member process, however it was reached.
-type remoteConn struct {
+// processConn is a connection to a member process, however it was reached.
+type processConn struct {
 	name    string
-	client  *wire.Client
+	client  wire.Client
 	token   wire.Description
 	release func()
 }
@@ -28,13 +27,8 @@ type remoteConn struct {
 // Greet makes a Conn of a fresh connection to a member process: it asks the
 // token to describe itself. release ends what carries the connection (a
 // process, say); it is called once, when the connection is gone.
-func Greet(ctx context.Context, name string, carrier net.Conn, release func()) (Conn, error) {
-	client, err := wire.NewClient(carrier)
-	if err != nil {
-		release()
-		return nil, &Fault{Member: name, Err: err}
-	}
-	c := &remoteConn{name: name, client: client, release: release}
+func Greet(ctx context.Context, name string, client wire.Client, release func()) (Conn, error) {
+	c := &processConn{name: name, client: client, release: release}
 	if err := c.describe(ctx); err != nil {
 		c.Close()
 		release()
@@ -47,7 +41,7 @@ func Greet(ctx context.Context, name string, carrier net.Conn, release func()) (
 	return c, nil
 }
 
-func (c *remoteConn) describe(ctx context.Context) error {
+func (c *processConn) describe(ctx context.Context) error {
 	session, err := c.Open(wire.TokenView)
 	if err != nil {
 		return err
@@ -69,26 +63,26 @@ func (c *remoteConn) describe(ctx context.Context) error {
 	return nil
 }
 
-func (c *remoteConn) Token() *wire.Description { return &c.token }
-func (c *remoteConn) LastSign() time.Time      { return c.client.LastSign() }
-func (c *remoteConn) Done() <-chan struct{}    { return c.client.Done() }
-func (c *remoteConn) Err() error               { return c.client.Err() }
-func (c *remoteConn) Close()                   { c.client.Close() }
+func (c *processConn) Token() *wire.Description { return &c.token }
+func (c *processConn) LastSign() time.Time      { return c.client.LastSign() }
+func (c *processConn) Done() <-chan struct{}    { return c.client.Done() }
+func (c *processConn) Err() error               { return c.client.Err() }
+func (c *processConn) Close()                   { c.client.Close() }
 
-func (c *remoteConn) Open(view wire.View) (Session, error) {
+func (c *processConn) Open(view wire.View) (Session, error) {
 	stream, err := c.client.Open(view)
 	if err != nil {
 		return nil, &Fault{Member: c.name, Err: err}
 	}
-	return &remoteSession{c.name, stream}, nil
+	return &processSession{c.name, stream}, nil
 }
 
-type remoteSession struct {
+type processSession struct {
 	member string
-	stream *wire.Stream
+	stream wire.Stream
 }
 
-func (s *remoteSession) Do(ctx context.Context, limits Limits, calls ...wire.Call) (int, error) {
+func (s *processSession) Do(ctx context.Context, limits Limits, calls ...wire.Call) (int, error) {
 	n, sent, err := s.stream.Do(ctx, limits.Silence, limits.Stuck, calls...)
 	if err != nil {
 		return n, &Fault{Member: s.member, Sent: sent, Err: err}
@@ -96,4 +90,4 @@ func (s *remoteSession) Do(ctx context.Context, limits Limits, calls ...wire.Cal
 	return n, nil
 }
 
-func (s *remoteSession) Close() { s.stream.Close() }
+func (s *processSession) Close() { s.stream.Close() }

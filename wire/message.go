@@ -4,6 +4,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -60,9 +61,15 @@ func parseRequest(buf []byte) ([]Call, error) {
 
 // The first byte of what a member sends.
 const (
-	messageAlive  = 0
-	messageAnswer = 1
+	messageAlive       = 0
+	messageAnswer      = 1
+	messageUnavailable = 2 // on sockets: why there is no token, in words
 )
+
+// appendUnavailable writes why there is no token.
+func appendUnavailable(buf []byte, why error) []byte {
+	return append(append(buf, messageUnavailable), why.Error()...)
+}
 
 // appendAnswers writes the answered calls as a reply.
 func appendAnswers(buf []byte, calls []Call) []byte {
@@ -96,6 +103,9 @@ func appendRefusal(buf []byte, rv pkcs11.RV) []byte {
 // parseAnswers fills in the calls that were answered and returns how many. If
 // the session could not be opened that is 1, and the first call has that RV.
 func parseAnswers(buf []byte, calls []Call) (int, error) {
+	if len(buf) > 0 && buf[0] == messageUnavailable {
+		return 0, errors.New(string(buf[1:]))
+	}
 	d := NewDecoder(buf)
 	if d.U8() != messageAnswer {
 		return 0, ErrMalformed

@@ -36,7 +36,7 @@ func (c *child) Run() error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	token := host.New(host.Config{Module: c.Module, Label: c.Token, Serial: c.Serial, Init: c.Init, Log: log})
-	return wire.Serve(conn, token)
+	return wire.ServeSockets(conn, token)
 }
 
 // seal keeps PINs that pass through out of core files and away from debuggers,
@@ -54,7 +54,7 @@ func seal() error {
 }
 
 // inherited is the connection that the parent left open.
-func inherited(fd int) (net.Conn, error) {
+func inherited(fd int) (*net.UnixConn, error) {
 	unix.CloseOnExec(fd)
 	file := os.NewFile(uintptr(fd), "engine")
 	if file == nil {
@@ -64,5 +64,9 @@ func inherited(fd int) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("descriptor %d is no socket: %w", fd, err)
 	}
-	return conn, file.Close()
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, fmt.Errorf("descriptor %d is no Unix socket", fd)
+	}
+	return socket, file.Close()
 }

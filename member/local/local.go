@@ -7,13 +7,13 @@ package local
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"sync"
 	"syscall"
 
 	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/wire"
 )
 
 // Member is a member that runs as a child process.
@@ -50,7 +50,7 @@ func (m *Member) Name() string { return m.name }
 // Connect starts the process. It is killed when the connection is closed, and
 // ends by itself when the connection is gone.
 func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
-	ours, theirs, err := socketPair()
+	ours, theirs, err := wire.SocketPair(syscall.SOCK_SEQPACKET)
 	if err != nil {
 		return nil, &member.Fault{Member: m.name, Err: err}
 	}
@@ -78,7 +78,7 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 			<-ended
 		})
 	}
-	conn, err := member.Greet(ctx, m.name, ours, kill)
+	conn, err := member.Greet(ctx, m.name, wire.NewSockets(ours), kill)
 	if err != nil {
 		return nil, err
 	}
@@ -93,20 +93,3 @@ type localConn struct {
 
 // PID is the process ID of the member process.
 func (c *localConn) PID() int { return c.pid }
-
-// socketPair returns both ends of a new connection. Both are closed on exec;
-// the child gets its end by name.
-func socketPair() (ours net.Conn, theirs *os.File, err error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("no socket pair: %w", err)
-	}
-	file := os.NewFile(uintptr(fds[0]), "member")
-	ours, err = net.FileConn(file)
-	file.Close()
-	if err != nil {
-		syscall.Close(fds[1])
-		return nil, nil, fmt.Errorf("no socket pair: %w", err)
-	}
-	return ours, os.NewFile(uintptr(fds[1]), "member"), nil
-}

@@ -4,12 +4,10 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -19,25 +17,8 @@ import (
 	"oneslot.dev/oneslot/pkcs11"
 )
 
-// A Host is the token behind a connection.
-type Host interface {
-	// Open opens a session on the token. A pkcs11.RV as error is what the
-	// token answered, and the answer to the first call of the session. Any
-	// other error says in words why there is no token; it ends the stream.
-	Open(view View) (HostSession, error)
-}
-
-// A HostSession answers the calls of one session, one at a time. What a call
-// holds is valid until the method returns; a reply must stay valid until the
-// next call.
-type HostSession interface {
-	Cryptoki
-	Token
-	Close()
-}
-
-// Serve answers a connection with an engine until it ends.
-func Serve(conn net.Conn, host Host) error {
+// ServeStreams answers a connection with an engine, over gRPC, until it ends.
+func ServeStreams(conn net.Conn, host Host) error {
 	gone := make(chan struct{})
 	var once sync.Once
 	watched := &watchedConn{Conn: conn, broken: func(error) { once.Do(func() { close(gone) }) }}
@@ -98,7 +79,7 @@ func serveSession(host Host, stream grpc.ServerStream) error {
 	case !errors.As(err, &refusal):
 		return status.Error(codes.Unavailable, err.Error())
 	}
-	answers := newAnswers(stream)
+	answers := newAnswers(func(p *packet) error { return stream.SendMsg(p) }, unframed)
 	defer answers.stop()
 	var in packet
 	for {
@@ -113,9 +94,9 @@ func serveSession(host Host, stream grpc.ServerStream) error {
 			return answers.send(func(buf []byte) []byte { return appendRefusal(buf, refusal) })
 		}
 		answers.begin()
-		n, err := run(stream, session, calls)
+		n, err := run(stream.Context(), session, calls)
 		if err != nil {
-			return err
+			return status.Error(codes.InvalidArgument, err.Error())
 		}
 		err = answers.send(func(buf []byte) []byte { return appendAnswers(buf, calls[:n]) })
 		if err != nil {
@@ -139,70 +120,5 @@ func accept(stream grpc.ServerStream) (View, error) {
 	return View(v[0]), nil
 }
 
-// run has the session answer the calls in order until one fails.
-func run(stream grpc.ServerStream, session HostSession, calls []Call) (int, error) {
-	for i, c := range calls {
-		if !DispatchCryptoki(stream.Context(), session, c) && !DispatchToken(stream.Context(), session, c) {
-			return 0, status.Error(codes.InvalidArgument, fmt.Sprintf("a member does not answer %v", c.Number()))
-		}
-		if c.Result() != pkcs11.CKR_OK {
-			return i + 1, nil
-		}
-	}
-	return len(calls), nil
-}
-
-// answers sends what goes back on a stream: replies, and signs of life while
-// one is worked on.
-type answers struct {
-	stream grpc.ServerStream
-	out    packet
-	alive  packet
-
-	mu      sync.Mutex // guards sending, and working
-	working bool
-	pulse   *time.Timer
-}
-
-func newAnswers(stream grpc.ServerStream) *answers {
-	a := &answers{stream: stream, alive: packet{[]byte{messageAlive}}}
-	a.pulse = time.AfterFunc(time.Hour, a.beat)
-	a.pulse.Stop()
-	return a
-}
-
-func (a *answers) begin() {
-	a.mu.Lock()
-	a.working = true
-	a.pulse.Reset(Heartbeat)
-	a.mu.Unlock()
-}
-
-func (a *answers) stop() {
-	a.mu.Lock()
-	a.working = false
-	a.mu.Unlock()
-	a.pulse.Stop()
-}
-
-func (a *answers) send(write func([]byte) []byte) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.working = false
-	a.pulse.Stop()
-	a.out.data = write(a.out.data[:0])
-	err := a.stream.SendMsg(&a.out)
-	// gRPC may still be sending these bytes when the next reply is written:
-	// the engine answers only after it has them, so the buffer is free then.
-	a.out.trim()
-	return err
-}
-
-func (a *answers) beat() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.working {
-		a.stream.SendMsg(&a.alive)
-		a.pulse.Reset(Heartbeat)
-	}
-}
+// unframed is the frame of gRPC's messages: gRPC has its own.
+func unframed(buf []byte, fill func([]byte) []byte) []byte { return fill(buf) }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"oneslot.dev/oneslot/pkcs11"
+)
+
+// A Host is the token behind a connection.
+type Host interface {
+	// Open opens a session on the token. A pkcs11.RV as error is what the
+	// token answered, and the answer to the first call of the session. Any
+	// other error says in words why there is no token; it ends the stream.
+	Open(view View) (HostSession, error)
+}
+
+// A HostSession answers the calls of one session, one at a time. What a call
+// holds is valid until the method returns; a reply must stay valid until the
+// next call.
+type HostSession interface {
+	Cryptoki
+	Token
+	Close()
+}
+
+// run has the session answer the calls in order until one fails.
+func run(ctx context.Context, session HostSession, calls []Call) (int, error) {
+	for i, c := range calls {
+		if !DispatchCryptoki(ctx, session, c) && !DispatchToken(ctx, session, c) {
+			return 0, fmt.Errorf("%w: a member does not answer %v", ErrMalformed, c.Number())
+		}
+		if c.Result() != pkcs11.CKR_OK {
+			return i + 1, nil
+		}
+	}
+	return len(calls), nil
+}
+
+// answers sends what goes back on a stream: replies, and signs of life while
+// one is worked on.
+type answers struct {
+	write func(*packet) error
+	frame func([]byte, func([]byte) []byte) []byte // what the carrier puts around
+	out   packet
+	alive packet
+
+	mu      sync.Mutex // guards sending, and working
+	working bool
+	pulse   *time.Timer
+}
+
+func newAnswers(write func(*packet) error, frame func([]byte, func([]byte) []byte) []byte) *answers {
+	a := &answers{write: write, frame: frame}
+	a.alive.data = frame(nil, func(buf []byte) []byte { return append(buf, messageAlive) })
+	a.pulse = time.AfterFunc(time.Hour, a.beat)
+	a.pulse.Stop()
+	return a
+}
+
+func (a *answers) begin() {
+	a.mu.Lock()
+	a.working = true
+	a.pulse.Reset(Heartbeat)
+	a.mu.Unlock()
+}
+
+func (a *answers) stop() {
+	a.mu.Lock()
+	a.working = false
+	a.mu.Unlock()
+	a.pulse.Stop()
+}
+
+func (a *answers) send(fill func([]byte) []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.working = false
+	a.pulse.Stop()
+	a.out.data = a.frame(a.out.data[:0], fill)
+	err := a.write(&a.out)
+	// gRPC may still be sending these bytes when the next reply is written:
+	// the engine answers only after it has them, so the buffer is free then.
+	a.out.trim()
+	return err
+}
+
+func (a *answers) beat() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.working {
+		a.write(&a.alive)
+		a.pulse.Reset(Heartbeat)
+	}
+}

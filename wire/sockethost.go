@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"oneslot.dev/oneslot/pkcs11"
+)
+
+// ServeSockets answers an engine on the same host until its first connection
+// ends. Each message on it brings the socket of a new session.
+func ServeSockets(control *net.UnixConn, host Host) error {
+	defer control.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	view := make([]byte, 1)
+	oob := make([]byte, syscall.CmsgSpace(4))
+	for {
+		n, oobn, _, _, err := control.ReadMsgUnix(view, oob)
+		if n == 0 && err == nil || errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		conn, err := passed(oob[:oobn])
+		if err != nil {
+			return err
+		}
+		go serveSocket(ctx, conn, host, view[0])
+	}
+}
+
+// passed takes the one socket that came beside a message.
+func passed(oob []byte) (*net.UnixConn, error) {
+	messages, err := syscall.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) != 1 {
+		return nil, fmt.Errorf("%w: a session without a socket", ErrMalformed)
+	}
+	fds, err := syscall.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil, fmt.Errorf("%w: a session without a socket", ErrMalformed)
+	}
+	syscall.CloseOnExec(fds[0])
+	file := os.NewFile(uintptr(fds[0]), "session")
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil, err
+	}
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		conn.Close()
+		return nil, fmt.Errorf("%w: a session's descriptor is no socket", ErrMalformed)
+	}
+	return socket, nil
+}
+
+// serveSocket answers the messages of one session. A frame that breaks the
+// protocol ends the session, and nothing else.
+func serveSocket(ctx context.Context, conn *net.UnixConn, host Host, viewByte byte) {
+	defer conn.Close()
+	view := View("")
+	for v, b := range viewBytes {
+		if b == viewByte {
+			view = v
+		}
+	}
+	if view == "" {
+		return
+	}
+	session, err := host.Open(view)
+	var refusal pkcs11.RV
+	switch {
+	case err == nil:
+		defer session.Close()
+	case !errors.As(err, &refusal):
+		conn.Write(appendFramed(nil, func(buf []byte) []byte { return appendUnavailable(buf, err) }))
+		return
+	}
+	a := newAnswers(func(p *packet) error {
+		_, err := conn.Write(p.data)
+		return err
+	}, appendFramed)
+	defer a.stop()
+	in := make([]byte, 0, 4096)
+	for {
+		frame, err := readFrame(&in, conn)
+		if err != nil {
+			return
+		}
+		calls, err := parseRequest(frame)
+		if err != nil {
+			return
+		}
+		if session == nil {
+			a.send(func(buf []byte) []byte { return appendRefusal(buf, refusal) })
+			return
+		}
+		a.begin()
+		n, err := run(ctx, session, calls)
+		if err != nil {
+			return
+		}
+		if a.send(func(buf []byte) []byte { return appendAnswers(buf, calls[:n]) }) != nil {
+			return
+		}
+		clear(frame) // it may have held a PIN
+		if cap(in) > keptBuffer {
+			in = make([]byte, 0, 4096)
+		}
+	}
+}
+
+// readFrame reads a frame into the buffer and returns it without its length.
+// It is valid until the next.
+func readFrame(in *[]byte, conn net.Conn) ([]byte, error) {
+	*in = (*in)[:0]
+	n, err := frameLength(in, conn)
+	if err != nil {
+		return nil, err
+	}
+	have := len(*in)
+	if have > 4+n {
+		return nil, fmt.Errorf("%w: a message before the last was answered", ErrMalformed)
+	}
+	if have == 4+n {
+		return (*in)[4:], nil
+	}
+	conn.SetReadDeadline(time.Now().Add(frameTime))
+	for have < 4+n {
+		// Memory is taken as bytes come: a length that lies takes none.
+		if have == cap(*in) {
+			grown := make([]byte, have, min(4+n, 2*cap(*in)))
+			copy(grown, *in)
+			*in = grown
+		}
+		got, err := conn.Read((*in)[have:min(cap(*in), 4+n)])
+		if err != nil {
+			return nil, err
+		}
+		have += got
+		*in = (*in)[:have]
+	}
+	conn.SetReadDeadline(time.Time{})
+	return (*in)[4:], nil
+}

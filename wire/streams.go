@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// streamClient is a Client whose streams are those of gRPC, multiplexed over one
+// connection: the carrier for networks.
+type streamClient struct {
+	grpc *grpc.ClientConn
+	life
+}
+
+// NewStreams speaks gRPC on the connection, which it closes with Close. The
+// connection is used until it breaks and never made again.
+func NewStreams(conn net.Conn) (Client, error) {
+	c := &streamClient{life: newLife()}
+	watched := &watchedConn{Conn: conn, broken: c.fail}
+	var used atomic.Bool
+	dial := func(context.Context, string) (net.Conn, error) {
+		if used.Swap(true) {
+			return nil, errors.New("the connection was lost")
+		}
+		return watched, nil
+	}
+	var err error
+	c.grpc, err = grpc.NewClient("passthrough:///member",
+		grpc.WithContextDialer(dial),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDisableRetry(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithIdleTimeout(0),
+		grpc.WithInitialWindowSize(streamWindow),
+		grpc.WithInitialConnWindowSize(connectionWindow),
+		grpc.WithDefaultCallOptions(
+			grpc.ForceCodecV2(codec{}),
+			grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// watchedConn tells when gRPC gives the connection up.
+type watchedConn struct {
+	net.Conn
+	broken func(error)
+	cause  atomic.Pointer[error]
+}
+
+func (w *watchedConn) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if err != nil {
+		w.cause.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+func (w *watchedConn) Write(b []byte) (int, error) {
+	n, err := w.Conn.Write(b)
+	if err != nil {
+		w.cause.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+func (w *watchedConn) Close() error {
+	err := w.Conn.Close()
+	cause := errors.New("connection lost")
+	if first := w.cause.Load(); first != nil {
+		cause = fmt.Errorf("connection lost: %w", *first)
+	}
+	w.broken(cause)
+	return err
+}
+
+// fail marks the connection as gone. gRPC is told from outside: fail may run
+// inside its transport.
+func (c *streamClient) fail(cause error) {
+	if c.end(cause) {
+		go c.grpc.Close()
+	}
+}
+
+// Close ends the connection and every stream on it, at once.
+func (c *streamClient) Close() { c.fail(ErrClosed) }
+
+// grpcStream is a session over gRPC.
+type grpcStream struct {
+	client *streamClient
+	stream grpc.ClientStream
+	cancel context.CancelFunc
+	out    packet
+
+	timer *time.Timer
+	mu    sync.Mutex
+	cause error // why the stream was given up, if it was
+}
+
+// Open starts a stream. It waits for nothing.
+func (c *streamClient) Open(view View) (Stream, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	ctx := metadata.AppendToOutgoingContext(context.Background(),
+		headerVersion, strconv.Itoa(Version), headerView, string(view))
+	ctx, cancel := context.WithCancel(ctx)
+	stream, err := c.grpc.NewStream(ctx, &streamDesc, "/"+serviceName+"/"+methodName)
+	if err != nil {
+		cancel()
+		return nil, c.explain(err)
+	}
+	s := &grpcStream{client: c, stream: stream, cancel: cancel}
+	s.timer = time.AfterFunc(time.Hour, func() { s.giveUp(errSilent) })
+	s.timer.Stop()
+	return s, nil
+}
+
+// explain prefers the reason why the connection is gone to gRPC's words.
+func (c *streamClient) explain(err error) error {
+	if cause := c.Err(); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// giveUp ends the stream. The first cause stays.
+func (s *grpcStream) giveUp(cause error) {
+	s.mu.Lock()
+	if s.cause == nil {
+		s.cause = cause
+	}
+	s.mu.Unlock()
+	s.cancel()
+}
+
+// Close ends the session.
+func (s *grpcStream) Close() {
+	s.timer.Stop()
+	s.giveUp(ErrClosed)
+}
+
+// Do sends the calls as one message and waits for the answer, at most silence
+// without a sign of life and stuck in all. It returns how many calls were
+// answered. After an error the stream is closed; sent tells whether the
+// member may have seen the calls.
+func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls ...Call) (n int, sent bool, err error) {
+	if ctx.Done() != nil {
+		if err := ctx.Err(); err != nil {
+			return 0, false, err
+		}
+		stop := context.AfterFunc(ctx, func() { s.giveUp(ctx.Err()) })
+		defer stop()
+	}
+	begin := time.Now()
+	s.timer.Reset(min(silence, stuck))
+	defer s.timer.Stop()
+
+	s.out.data = appendRequest(s.out.data[:0], calls)
+	defer s.out.trim()
+	if err := s.stream.SendMsg(&s.out); err != nil {
+		return 0, false, s.fail(err)
+	}
+	var in packet // taken anew each time: the reply stays the caller's
+	for {
+		if err := s.stream.RecvMsg(&in); err != nil {
+			return 0, true, s.fail(err)
+		}
+		now := time.Now()
+		s.client.heard(now)
+		if len(in.data) != 1 || in.data[0] != messageAlive {
+			break
+		}
+		if left := stuck - now.Sub(begin); left > 0 {
+			s.timer.Reset(min(silence, left))
+		} else {
+			return 0, true, s.fail(fmt.Errorf("still at work after %v", stuck))
+		}
+	}
+	n, err = parseAnswers(in.data, calls)
+	if err != nil {
+		return 0, true, s.fail(err)
+	}
+	return n, true, nil
+}
+
+// fail closes the stream and returns the best explanation.
+func (s *grpcStream) fail(err error) error {
+	if told, ok := status.FromError(err); ok {
+		err = errors.New(told.Message())
+	}
+	s.giveUp(err)
+	if cause := s.client.Err(); cause != nil {
+		return cause
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cause
+}
