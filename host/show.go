@@ -156,15 +156,24 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 // (PKCS#11 2.40, table 11, footnotes 11 and 12).
 func change(t, shown pkcs11.Template) (native, changed pkcs11.Template, rv pkcs11.RV) {
 	changed = shown
+	open := shown.Bool(pkcs11.CKA_EXTRACTABLE, false)
+	// tell has the token set what it does not have set yet: SoftHSM refuses
+	// to set again what cannot be unset.
+	tell := func(kind pkcs11.AttributeType) {
+		if open && !shown.Bool(kind, false) {
+			native = native.With(pkcs11.Bool(kind, true))
+		}
+	}
 	for _, a := range t {
 		yes := len(a.Value) == 1 && a.Value[0] != 0
 		switch a.Type {
 		case pkcs11.CKA_EXTRACTABLE:
-			if yes && !shown.Bool(pkcs11.CKA_EXTRACTABLE, false) {
+			if yes && !open {
 				return nil, nil, pkcs11.CKR_ATTRIBUTE_READ_ONLY
 			}
-			if !yes && shown.Bool(pkcs11.CKA_EXTRACTABLE, false) {
-				native = native.With(pkcs11.Bool(pkcs11.CKA_SENSITIVE, true), pkcs11.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, true))
+			if !yes {
+				tell(pkcs11.CKA_SENSITIVE)
+				tell(pkcs11.CKA_WRAP_WITH_TRUSTED)
 				changed = changed.With(a)
 			}
 		case pkcs11.CKA_SENSITIVE, pkcs11.CKA_WRAP_WITH_TRUSTED:
@@ -172,7 +181,8 @@ func change(t, shown pkcs11.Template) (native, changed pkcs11.Template, rv pkcs1
 				return nil, nil, pkcs11.CKR_ATTRIBUTE_READ_ONLY
 			}
 			if yes {
-				native, changed = native.With(a), changed.With(a)
+				tell(a.Type)
+				changed = changed.With(a)
 			}
 		case pkcs11.CKA_START_DATE, pkcs11.CKA_END_DATE:
 			native, changed = append(native, a), changed.With(a)
