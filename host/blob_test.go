@@ -130,7 +130,8 @@ func TestDestroy(t *testing.T) {
 // TestExtractable changes an extractable key: there is no way back, and what
 // applications may do with it follows (rule K6).
 func TestExtractable(t *testing.T) {
-	a, b := member(t, "a", 1), member(t, "b", 1)
+	client := hosttest.Start(t, hosttest.Token(t, "a"))
+	a, b := joined(t, client, 1), member(t, "b", 1)
 	wrapping := keyOf(pkcs11.CKM_AES_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 32), yes(pkcs11.CKA_WRAP)))(a)[0]
 	wrap := func(key uint64, want pkcs11.RV) {
 		t.Helper()
@@ -157,6 +158,17 @@ func TestExtractable(t *testing.T) {
 		t.Errorf("%d extractable keys", n)
 	}
 	set(key, no(pkcs11.CKA_EXTRACTABLE), pkcs11.CKR_OK)
+	// SoftHSM can do this only with a new object, which has a new handle.
+	resolve := &wire.Resolve{Wanted: publish.Identity}
+	a.Must(resolve)
+	for _, id := range resolve.Found {
+		if id.Flags&wire.OnToken != 0 {
+			key = id.Object
+		}
+	}
+	if native := hosttest.Open(t, client, wire.TokenView); !bytes.Equal(values(native, key, pkcs11.CKA_WRAP_WITH_TRUSTED)[0], []byte{1}) {
+		t.Error("the key can still be wrapped by any key")
+	}
 	wrap(key, pkcs11.CKR_KEY_UNEXTRACTABLE)
 	set(key, yes(pkcs11.CKA_EXTRACTABLE), pkcs11.CKR_ATTRIBUTE_READ_ONLY)
 	if n := len(found(a, join(yes(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_TOKEN)))); n != 0 {

@@ -17,8 +17,12 @@ func secretOf(b byte) pkcs11.PIN { return bytes.Repeat([]byte{b}, 32) }
 // member makes a token in the domain of secret b, with a user logged in.
 func member(t *testing.T, label string, b byte) *hosttest.Stream {
 	t.Helper()
-	token := hosttest.Token(t, label)
-	client := hosttest.Start(t, token)
+	return joined(t, hosttest.Start(t, hosttest.Token(t, label)), b)
+}
+
+// joined puts a token into the domain of secret b and logs a user in.
+func joined(t *testing.T, client wire.Client, b byte) *hosttest.Stream {
+	t.Helper()
 	s := hosttest.Open(t, client, wire.GroupView)
 	s.Must(&wire.Join{Officer: []byte(hosttest.OfficerPIN), Pin: []byte(hosttest.UserPIN), Secret: secretOf(b)})
 	s.Login()

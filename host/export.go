@@ -83,6 +83,24 @@ func (s *session) Export(_ context.Context, c *wire.Export) pkcs11.RV {
 }
 
 func (s *session) pack(k *known) (*blob, pkcs11.RV) {
+	b, rv := s.unsealed(k)
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	if rv := s.carry(b, k); rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	keys := s.domain()
+	if !keys.complete() {
+		return b, pkcs11.CKR_OK
+	}
+	b.domain = keys.id
+	b.seal, rv = s.seal(keys, b.body())
+	return b, rv
+}
+
+// unsealed reads all that makes the object, but for the key material.
+func (s *session) unsealed(k *known) (*blob, pkcs11.RV) {
 	own, rv := s.read(k.Object, copiedKinds(k.Class, k.KeyType)...)
 	if rv != pkcs11.CKR_OK {
 		return nil, rv
@@ -119,7 +137,7 @@ func (s *session) pack(k *known) (*blob, pkcs11.RV) {
 		}
 		b.attributes = append(b.attributes, lists...)
 	}
-	return b, s.protect(b, k)
+	return b, pkcs11.CKR_OK
 }
 
 // readShown reads the adjusted attributes of an object that has no record.
@@ -133,29 +151,21 @@ func (s *session) readShown(object uint64) (shown pkcs11.Template, rv pkcs11.RV)
 	return shown, rv
 }
 
-// protect wraps the key and seals the blob.
-func (s *session) protect(b *blob, k *known) pkcs11.RV {
-	keys := s.domain()
-	if secret(k.Class) {
-		if !keys.complete() {
-			return pkcs11.CKR_KEY_UNEXTRACTABLE
-		}
-		by := keys.open
-		b.carry = carryOpen
-		if b.attributes.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) {
-			by, b.carry = keys.strict, carryStrict
-		}
-		var rv pkcs11.RV
-		if b.wrapped, b.mechanism, rv = s.wrap(by, k.Object); rv != pkcs11.CKR_OK {
-			return rv
-		}
-	}
-	if !keys.complete() {
+// carry wraps the key, if there is one.
+func (s *session) carry(b *blob, k *known) (rv pkcs11.RV) {
+	if !secret(k.Class) {
 		return pkcs11.CKR_OK
 	}
-	b.domain = keys.id
-	var rv pkcs11.RV
-	b.seal, rv = s.seal(keys, b.body())
+	keys := s.domain()
+	if !keys.complete() {
+		return pkcs11.CKR_KEY_UNEXTRACTABLE
+	}
+	by := keys.open
+	b.carry = carryOpen
+	if b.attributes.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) {
+		by, b.carry = keys.strict, carryStrict
+	}
+	b.wrapped, b.mechanism, rv = s.wrap(by, k.Object)
 	return rv
 }
 

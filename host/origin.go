@@ -136,28 +136,31 @@ func (s *session) writeOrigin(k *known, shown pkcs11.Template) (made bool, rv pk
 	value := encodeOrigin(shown)
 	probe := *k
 	probe.Object = 0 // the record may come before the object
-	if record := s.record(&probe); record != 0 {
+	record := s.record(&probe)
+	if record != 0 {
 		old, rv := s.read(record, pkcs11.CKA_VALUE)
 		if rv != pkcs11.CKR_OK || bytes.Equal(old.Bytes(pkcs11.CKA_VALUE), value) {
 			return false, rv
 		}
-		return false, s.raw.SetAttributeValue(bg, &wire.SetAttributeValue{Object: record,
-			Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_VALUE, value)}})
 	}
 	c := wire.CreateObject{Template: append(dataTemplate(originApplication),
 		pkcs11.Bytes(pkcs11.CKA_OBJECT_ID, k.Fingerprint), pkcs11.Bytes(pkcs11.CKA_VALUE, value),
-		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, k.Flags&wire.Private != 0),
-		pkcs11.Bool(pkcs11.CKA_MODIFIABLE, true))}
+		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, k.Flags&wire.Private != 0))}
 	if rv := s.raw.CreateObject(bg, &c); rv != pkcs11.CKR_OK {
 		return false, rv
 	}
 	s.token.hide(c.Object)
+	if record != 0 {
+		// SoftHSM does not change the value of a data object.
+		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: record})
+		s.token.forget(record)
+	}
 	s.token.state.Lock()
 	defer s.token.state.Unlock()
 	if s.token.origins.records != nil {
 		s.token.origins.records[string(k.Fingerprint)] = c.Object
 	}
-	return true, pkcs11.CKR_OK
+	return record == 0, pkcs11.CKR_OK
 }
 
 // dropOrigin removes the record of an object that is gone, unless an equal one

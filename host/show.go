@@ -139,7 +139,11 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 		return rv
 	}
 	if len(native) > 0 {
-		if rv := s.raw.SetAttributeValue(ctx, &wire.SetAttributeValue{Object: c.Object, Template: native}); rv != pkcs11.CKR_OK {
+		rv := s.raw.SetAttributeValue(ctx, &wire.SetAttributeValue{Object: c.Object, Template: native})
+		if rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY && native.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) {
+			return s.replace(&k, native, changed)
+		}
+		if rv != pkcs11.CKR_OK {
 			return rv
 		}
 	}
@@ -149,6 +153,37 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 	}
 	_, rv = s.writeOrigin(&k, changed)
 	return rv
+}
+
+// replace puts an equal key that only the strict domain key can wrap into the
+// place of an open one, for tokens that set CKA_WRAP_WITH_TRUSTED at creation
+// only, as SoftHSM 2.6.1 does. The handle of the old one is invalid afterwards,
+// as if another process had changed the key: whoever holds it resolves anew.
+func (s *session) replace(k *known, native, changed pkcs11.Template) pkcs11.RV {
+	b, rv := s.unsealed(k)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	b.shown = changed
+	for _, a := range native {
+		b.attributes = b.attributes.With(a)
+	}
+	if rv := s.carry(b, k); rv != pkcs11.CKR_OK {
+		return rv
+	}
+	token := k.Flags&wire.OnToken != 0
+	made, rv := s.build(b, token)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	if !token {
+		s.token.remember(made.Object, &making{held: b.held, shown: changed})
+	} else if _, rv = s.writeOrigin(k, changed); rv != pkcs11.CKR_OK {
+		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: made.Object})
+		return rv
+	}
+	s.token.forget(k.Object)
+	return s.raw.DestroyObject(bg, &wire.DestroyObject{Object: k.Object})
 }
 
 // change splits a change into what the token is told and what is shown

@@ -40,7 +40,7 @@ func TestFinding(t *testing.T) {
 		{soft("--token", "three"), []string{`token "three" is not there`, `"one" (serial ` + serial + `)`, `"two"`}},
 		{soft("--token", "two"), []string{"2 tokens", "name one with serial"}},
 		{soft("--token", "one", "--serial", "4711"), []string{serial, "not 4711"}},
-		{soft("--token", "two", "--serial", serial), []string{`labelled "one"`}},
+		{soft("--token", "two", "--serial", serial), []string{"not " + serial}},
 		{soft("--serial", "4711"), []string{"a token with serial 4711 is not there"}},
 		{soft("--serial", serial), nil},
 		{soft("--token", "one", "--serial", serial), nil},
