@@ -4,7 +4,10 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"net"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -56,6 +59,216 @@ func pair(tb testing.TB, kind int) (ours, theirs *net.UnixConn) {
 		tb.Fatal(err)
 	}
 	return ours, conn.(*net.UnixConn)
+}
+
+// hostFunc is a host whose sessions do what the function says.
+type hostFunc struct {
+	echo
+	random func(context.Context, *GenerateRandom) pkcs11.RV
+	closed chan<- struct{}
+}
+
+func (h hostFunc) Open(View) (HostSession, error) { return h, nil }
+
+func (h hostFunc) GenerateRandom(ctx context.Context, c *GenerateRandom) pkcs11.RV {
+	return h.random(ctx, c)
+}
+
+func (h hostFunc) Close() {
+	if h.closed != nil {
+		h.closed <- struct{}{}
+	}
+}
+
+type deadHost struct{ err error }
+
+func (h deadHost) Open(View) (HostSession, error) { return nil, h.err }
+
+// onEach runs a test on every carrier.
+func onEach(t *testing.T, test func(t *testing.T, connect func(Host) Client)) {
+	for name, connect := range carriers {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(h Host) Client {
+				c := connect(t, h)
+				t.Cleanup(c.Close)
+				return c
+			})
+		})
+	}
+}
+
+func open(t *testing.T, c Client) Stream {
+	t.Helper()
+	s, err := c.Open(GroupView)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const ample = time.Minute
+
+func random(n uint64) *GenerateRandom { return &GenerateRandom{RandomRoom: Room{Capacity: n}} }
+
+func TestMessageStopsAtTheFirstFailure(t *testing.T) {
+	onEach(t, func(t *testing.T, connect func(Host) Client) {
+		ran := 0
+		s := open(t, connect(hostFunc{random: func(context.Context, *GenerateRandom) pkcs11.RV {
+			if ran++; ran == 2 {
+				return pkcs11.CKR_RANDOM_NO_RNG
+			}
+			return pkcs11.CKR_OK
+		}}))
+		calls := []Call{random(1), random(1), random(1)}
+		n, sent, err := s.Do(t.Context(), ample, ample, calls...)
+		if n != 2 || !sent || err != nil || ran != 2 {
+			t.Errorf("%d answered, %d ran, sent %v: %v", n, ran, sent, err)
+		}
+		if rv := calls[1].Result(); rv != pkcs11.CKR_RANDOM_NO_RNG {
+			t.Errorf("the second answered %v", rv)
+		}
+	})
+}
+
+func TestLargeAndSmallReplies(t *testing.T) {
+	onEach(t, func(t *testing.T, connect func(Host) Client) {
+		s := open(t, connect(echo{}))
+		for _, n := range []uint64{0, 1, 4075, 4076, 4077, 4096, 70_000, 4 << 20, 3} {
+			call := random(n)
+			if _, _, err := s.Do(t.Context(), ample, ample, call); err != nil || uint64(len(call.Random.Data)) != n {
+				t.Errorf("%d bytes: got %d: %v", n, len(call.Random.Data), err)
+			}
+		}
+	})
+}
+
+// What kind of failure it is says whether the member may have acted.
+func TestOutcomes(t *testing.T) {
+	onEach(t, func(t *testing.T, connect func(Host) Client) {
+		t.Run("silent", func(t *testing.T) {
+			stop := make(chan struct{})
+			defer close(stop)
+			c := connect(hostFunc{random: func(context.Context, *GenerateRandom) pkcs11.RV { <-stop; return pkcs11.CKR_OK }})
+			_, sent, err := open(t, c).Do(t.Context(), 50*time.Millisecond, ample, random(1))
+			if err == nil || !sent {
+				t.Errorf("sent %v: %v", sent, err)
+			}
+			if c.Err() != nil {
+				t.Errorf("one session took the connection with it: %v", c.Err())
+			}
+		})
+		t.Run("closed under way", func(t *testing.T) {
+			stop := make(chan struct{})
+			defer close(stop)
+			begun := make(chan struct{})
+			c := connect(hostFunc{random: func(context.Context, *GenerateRandom) pkcs11.RV { close(begun); <-stop; return pkcs11.CKR_OK }})
+			go func() { <-begun; c.Close() }()
+			_, sent, err := open(t, c).Do(t.Context(), ample, ample, random(1))
+			if !errors.Is(err, ErrClosed) || !sent {
+				t.Errorf("sent %v: %v", sent, err)
+			}
+		})
+		t.Run("closed before", func(t *testing.T) {
+			c := connect(echo{})
+			s := open(t, c)
+			c.Close()
+			if _, sent, err := s.Do(t.Context(), ample, ample, random(1)); !errors.Is(err, ErrClosed) || sent {
+				t.Errorf("sent %v: %v", sent, err)
+			}
+			if _, err := c.Open(GroupView); !errors.Is(err, ErrClosed) {
+				t.Errorf("open: %v", err)
+			}
+		})
+		t.Run("no token", func(t *testing.T) {
+			_, _, err := open(t, connect(deadHost{errors.New("no token there")})).Do(t.Context(), ample, ample, random(1))
+			if err == nil || err.Error() != "no token there" {
+				t.Errorf("%v", err)
+			}
+		})
+		t.Run("no session", func(t *testing.T) {
+			call := random(1)
+			n, _, err := open(t, connect(deadHost{pkcs11.CKR_SESSION_COUNT})).Do(t.Context(), ample, ample, call)
+			if n != 1 || err != nil || call.RV != pkcs11.CKR_SESSION_COUNT {
+				t.Errorf("%d answered, %v: %v", n, call.RV, err)
+			}
+		})
+	})
+}
+
+// A session ends with its stream, and so do the objects in it.
+func TestCloseEndsTheSession(t *testing.T) {
+	onEach(t, func(t *testing.T, connect func(Host) Client) {
+		closed := make(chan struct{}, 1)
+		s := open(t, connect(hostFunc{closed: closed, random: func(context.Context, *GenerateRandom) pkcs11.RV { return pkcs11.CKR_OK }}))
+		if _, _, err := s.Do(t.Context(), ample, ample, random(1)); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		select {
+		case <-closed:
+		case <-time.After(ample):
+			t.Error("the member's session is still open")
+		}
+	})
+}
+
+// TestFrozenMember is a member that reads nothing more: 200 callers with large
+// requests, of whom none may stay blocked (design: test before building on it).
+func TestFrozenMember(t *testing.T) {
+	for name, freeze := range map[string]func(*testing.T) Client{
+		"sockets": func(t *testing.T) Client {
+			ours, theirs := pair(t, syscall.SOCK_SEQPACKET)
+			t.Cleanup(func() { theirs.Close() })
+			return NewSockets(ours)
+		},
+		"streams": func(t *testing.T) Client {
+			ours, theirs := pair(t, syscall.SOCK_STREAM)
+			host := &freezing{UnixConn: theirs}
+			go ServeStreams(host, echo{})
+			client, err := NewStreams(ours)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := open(t, client).Do(t.Context(), ample, ample, random(1)); err != nil {
+				t.Fatal(err)
+			}
+			host.frozen.Store(true)
+			return client
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := freeze(t)
+			defer c.Close()
+			data := make([]byte, 1<<20)
+			var callers sync.WaitGroup
+			for range 200 {
+				callers.Go(func() {
+					s, err := c.Open(GroupView)
+					if err != nil {
+						return
+					}
+					call := &Digest{Data: Data(data), DigestRoom: Room{Capacity: 32}}
+					if _, _, err := s.Do(t.Context(), 500*time.Millisecond, ample, call); err == nil {
+						t.Error("a frozen member answered")
+					}
+				})
+			}
+			callers.Wait() // hangs, and so fails by go test's time limit, if one is stuck
+		})
+	}
+}
+
+// freezing is a connection that stops being read.
+type freezing struct {
+	*net.UnixConn
+	frozen atomic.Bool
+}
+
+func (f *freezing) Read(b []byte) (int, error) {
+	for f.frozen.Load() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return f.UnixConn.Read(b)
 }
 
 // BenchmarkCarrier measures a round trip between engine and member, both in

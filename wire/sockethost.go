@@ -83,7 +83,7 @@ func serveSocket(ctx context.Context, conn *net.UnixConn, host Host, viewByte by
 	case err == nil:
 		defer session.Close()
 	case !errors.As(err, &refusal):
-		conn.Write(appendFramed(nil, func(buf []byte) []byte { return appendUnavailable(buf, err) }))
+		unavailable(conn, err)
 		return
 	}
 	a := newAnswers(func(p *packet) error {
@@ -117,6 +117,15 @@ func serveSocket(ctx context.Context, conn *net.UnixConn, host Host, viewByte by
 		if cap(in) > keptBuffer {
 			in = make([]byte, 0, 4096)
 		}
+	}
+}
+
+// unavailable answers the first message with why there is no token. It is read
+// first: a socket that closes with something unread loses what was written.
+func unavailable(conn net.Conn, why error) {
+	in := make([]byte, 0, 4096)
+	if _, err := readFrame(&in, conn); err == nil {
+		conn.Write(appendFramed(nil, func(buf []byte) []byte { return appendUnavailable(buf, why) }))
 	}
 }
 

@@ -171,6 +171,9 @@ func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls
 	s.timer.Reset(min(silence, stuck))
 	defer s.timer.Stop()
 
+	if err := s.client.Err(); err != nil {
+		return 0, false, s.fail(err)
+	}
 	s.out.data = appendRequest(s.out.data[:0], calls)
 	defer s.out.trim()
 	if err := s.stream.SendMsg(&s.out); err != nil {
