@@ -1,8 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
+#
+#   make build    the module and both programs, in build/
+#   make demo     three HSMs, one slot; one is killed, one stopped, nothing fails
+#   make test     everything that has to pass
+#   make check    the same with staticcheck and longer fuzzing
+#   make bench    the Go benchmarks
+#   make deps     install what is missing (Debian packages); demo and test do it
+#   make clean
+
 BUILD ?= build
+FUZZTIME ?= 5s
+TIMEOUT ?= 600s
+VERSION ?=
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+
+# Go keeps its caches below the home folder, which services often lack.
+ifeq ($(HOME),)
+export HOME := $(or $(shell getent passwd "$$(id -u)" | cut -d: -f6),/tmp)
+endif
+
+# The checkout may belong to somebody else than the user of this build; git, and
+# with it Go's stamping of versions, then refuses to look at it.
+GO_FLAGS := -trimpath -buildvcs=false
+LINK := $(if $(VERSION),-ldflags '-X main.release=$(VERSION)')
+
+.PHONY: build programs test demo check checks bench clean deps generated format vet static unit fuzz
+
+build: $(BUILD)/oneslot-pkcs11.so programs
+
 include module/build.mk
 
-.PHONY: build
-build: $(BUILD)/oneslot-pkcs11.so
-	CGO_ENABLED=0 go build -o $(BUILD)/oneslot ./cmd/oneslot
-	go build -o $(BUILD)/oneslot-member ./cmd/oneslot-member
+# Only the member process needs cgo, since only it loads a vendor's library.
+programs:
+	@mkdir -p $(BUILD)
+	CGO_ENABLED=0 go build $(GO_FLAGS) $(LINK) -o $(BUILD)/oneslot ./cmd/oneslot
+	CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/oneslot-member ./cmd/oneslot-member
+
+deps:
+	@packaging/install-deps
+
+demo: deps
+	@$(MAKE) -s build
+	@CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/p11stress ./test/app
+	@CGO_ENABLED=0 go build $(GO_FLAGS) -o $(BUILD)/demo ./test/demo
+	@exec $(BUILD)/demo
+
+test: deps checks
+
+check: FUZZTIME = 10s
+check: deps static checks
+
+checks: generated format vet build unit fuzz
+
+# What the generator writes is in the repository; it must be what it would write.
+generated:
+	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && \
+	cp -r wire module pkcs11 "$$copy" && go run ./wire/gen -root "$$copy" && \
+	for d in wire module pkcs11; do diff -ru "$$d" "$$copy/$$d" || \
+	{ echo 'generated files are old: run go generate ./wire'; exit 1; }; done
+	@echo 'ok: generated files'
+
+format:
+	@files=$$(gofmt -l -s $$(find . -name '*.go' -not -path './$(BUILD)/*')) && \
+	if [ -n "$$files" ]; then echo "gofmt -s -w is needed for:" $$files; exit 1; fi
+	@echo 'ok: gofmt'
+
+vet:
+	@go vet ./...
+	@echo 'ok: go vet'
+
+static:
+	go run $(STATICCHECK) ./...
+
+# The tests of the module build it with the address and undefined behaviour
+# sanitizers; those of whole processes build everything with the race detector.
+unit:
+	@go test -json -race -timeout $(TIMEOUT) ./... | go run ./test/tally
+
+fuzz:
+	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed 's/:func / /' | \
+	while read -r file target; do \
+		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null >$(BUILD)/fuzz.log 2>&1 || \
+		{ cat $(BUILD)/fuzz.log; exit 1; }; \
+		echo "ok: $$target for $(FUZZTIME)"; \
+	done
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+clean:
+	rm -rf $(BUILD)
