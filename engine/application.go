@@ -39,6 +39,7 @@ type application struct {
 	stop context.CancelFunc
 
 	handles atomic.Uint64 // the session or object handle given out last
+	events  *slotEvents
 
 	mu          sync.RWMutex // guards what follows
 	sessions    map[uint64]*session
@@ -50,7 +51,7 @@ type application struct {
 func newApplication(e *Engine, hello *wire.Hello) *application {
 	a := &application{
 		engine: e, name: string(hello.Name.Data), pid: hello.Pid, begun: time.Now(),
-		sessions: make(map[uint64]*session), sockets: make(map[*net.UnixConn]struct{}),
+		events: newSlotEvents(), sessions: make(map[uint64]*session), sockets: make(map[*net.UnixConn]struct{}),
 	}
 	a.log = e.log.With("application", a.name, "pid", a.pid)
 	a.ctx, a.stop = context.WithCancel(context.Background())
@@ -108,6 +109,7 @@ func (a *application) settle(ctx context.Context) {
 	for _, s := range a.slots {
 		if s.virtual != nil {
 			s.group.Settle(ctx)
+			a.events.note(s.id, s.group.Serving())
 		}
 	}
 }
@@ -173,6 +175,7 @@ func (a *application) slot(id uint64) (*slot, pkcs11.RV) {
 
 // report writes what happens to members into the log (rule O3).
 func (a *application) report(e group.Event) {
+	a.watchPresence(e)
 	level := slog.LevelInfo
 	switch e.Code {
 	case group.MemberConnecting, group.MemberSyncing:

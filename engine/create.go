@@ -16,19 +16,31 @@ type creation struct {
 	templates []*pkcs11.Template // one for each object, to be changed
 	call      wire.Call
 	handles   func() []uint64 // the members' handles, after the call
+
+	// aim sets the handles that the call works with to those of a member. Nil:
+	// it works with none.
+	aim func(p *group.Place) (pkcs11.RV, error)
+}
+
+// run runs the call in a member's session.
+func (c *creation) run(h *group.Hold) (pkcs11.RV, error) {
+	if c.aim != nil {
+		if rv, err := c.aim(h.Place()); err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
+	}
+	_, err := h.Do(c.call)
+	return c.call.Result(), err
 }
 
 // GenerateKey is C_GenerateKey.
 func (a *application) GenerateKey(_ context.Context, c *wire.GenerateKey) pkcs11.RV {
-	s, rv := a.session(c.Session)
-	if rv != pkcs11.CKR_OK {
-		return rv
-	}
-	made, rv := a.create(creation{s, []*pkcs11.Template{&c.Template}, c, func() []uint64 { return []uint64{c.Key} }})
-	if rv == pkcs11.CKR_OK {
-		c.Key = made[0].handle
-	}
-	return rv
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c}, c.Session, &c.Key)
+}
+
+// CreateObject is C_CreateObject.
+func (a *application) CreateObject(_ context.Context, c *wire.CreateObject) pkcs11.RV {
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c}, c.Session, &c.Object)
 }
 
 // GenerateKeyPair is C_GenerateKeyPair.
@@ -37,23 +49,23 @@ func (a *application) GenerateKeyPair(_ context.Context, c *wire.GenerateKeyPair
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
-	made, rv := a.create(creation{s, []*pkcs11.Template{&c.Public, &c.Private}, c,
-		func() []uint64 { return []uint64{c.PublicKey, c.PrivateKey} }})
+	made, rv := a.create(creation{session: s, templates: []*pkcs11.Template{&c.Public, &c.Private}, call: c,
+		handles: func() []uint64 { return []uint64{c.PublicKey, c.PrivateKey} }})
 	if rv == pkcs11.CKR_OK {
 		c.PublicKey, c.PrivateKey = made[0].handle, made[1].handle
 	}
 	return rv
 }
 
-// CreateObject is C_CreateObject.
-func (a *application) CreateObject(_ context.Context, c *wire.CreateObject) pkcs11.RV {
-	s, rv := a.session(c.Session)
-	if rv != pkcs11.CKR_OK {
+// createOne is create for a call that makes one object, whose handle it has.
+func (a *application) createOne(c creation, handle uint64, object *uint64) (rv pkcs11.RV) {
+	if c.session, rv = a.session(handle); rv != pkcs11.CKR_OK {
 		return rv
 	}
-	made, rv := a.create(creation{s, []*pkcs11.Template{&c.Template}, c, func() []uint64 { return []uint64{c.Object} }})
+	c.handles = func() []uint64 { return []uint64{*object} }
+	made, rv := a.create(c)
 	if rv == pkcs11.CKR_OK {
-		c.Object = made[0].handle
+		*object = made[0].handle
 	}
 	return rv
 }
@@ -100,8 +112,8 @@ func (a *application) createInSession(c creation) (made []*object, rv pkcs11.RV)
 		if err != nil {
 			return 0, err
 		}
-		if _, err := holder.Do(c.call); err != nil || c.call.Result() != pkcs11.CKR_OK {
-			return c.call.Result(), err
+		if rv, err := c.run(holder); err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
 		}
 		made = nil
 		for _, handle := range c.handles() {
@@ -152,8 +164,8 @@ func (a *application) createEverywhere(c creation, token []bool) ([]*object, pkc
 	sl := c.session.slot
 	made := make([]*object, len(token))
 	created, rv := sl.group.Create(func(h *group.Hold) ([]uint64, pkcs11.RV, error) {
-		if _, err := h.Do(c.call); err != nil || c.call.Result() != pkcs11.CKR_OK {
-			return nil, c.call.Result(), err
+		if rv, err := c.run(h); err != nil || rv != pkcs11.CKR_OK {
+			return nil, rv, err
 		}
 		var publish []uint64
 		for i, handle := range c.handles() {
@@ -239,8 +251,8 @@ func (a *application) createHere(c creation, token []bool) (made []*object, rv p
 		if err != nil {
 			return 0, err
 		}
-		if _, err := holder.Do(c.call); err != nil || c.call.Result() != pkcs11.CKR_OK {
-			return c.call.Result(), err
+		if rv, err := c.run(holder); err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
 		}
 		for i, handle := range c.handles() {
 			o, rv, err := a.sessionObject(c.session, p, holder, handle)
@@ -258,44 +270,4 @@ func (a *application) createHere(c creation, token []bool) (made []*object, rv p
 		return pkcs11.CKR_OK, nil
 	})
 	return made, sl.gone(err, rv, pkcs11.CKR_DEVICE_ERROR)
-}
-
-// DestroyObject is C_DestroyObject.
-func (a *application) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11.RV {
-	s, o, rv := a.object(c.Session, c.Object)
-	if rv != pkcs11.CKR_OK {
-		return rv
-	}
-	if o.owner == nil && !s.rw {
-		return pkcs11.CKR_SESSION_READ_ONLY
-	}
-	switch {
-	case o.owner != nil:
-		rv = s.slot.destroySessionObject(o)
-	case s.slot.virtual == nil:
-		rv = s.slot.onlyHere(o, func(handle uint64) wire.Call { return &wire.DestroyObject{Object: handle} })
-	default:
-		rv = s.slot.group.Destroy(o.identity(), o.on)
-	}
-	if rv == pkcs11.CKR_OK {
-		s.slot.objects.remove(o)
-	}
-	return rv
-}
-
-// destroySessionObject destroys a session object on each member that has it.
-// One that cannot be asked loses it with its sessions.
-func (sl *slot) destroySessionObject(o *object) pkcs11.RV {
-	result := pkcs11.CKR_OK
-	sl.group.Each(func(p *group.Place) {
-		handle, ok := o.known(p)
-		if !ok {
-			return
-		}
-		call := wire.DestroyObject{Object: handle}
-		if _, err := p.Do(&call); err == nil && call.RV != pkcs11.CKR_OK && call.RV != pkcs11.CKR_OBJECT_HANDLE_INVALID {
-			result = call.RV
-		}
-	})
-	return result
 }

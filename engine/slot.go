@@ -81,7 +81,7 @@ func (s *slot) about() []*wire.Description {
 
 // members are the members behind the slot as they are known best.
 func (s *slot) members() []group.MemberSnapshot {
-	if s.seen != nil {
+	if s.seen != nil && !s.group.Serving() {
 		if snap := s.seen.Snapshot(); snap.Members[s.seenSeat].About != nil {
 			return snap.Members[s.seenSeat : s.seenSeat+1]
 		}
@@ -187,9 +187,9 @@ func (s *slot) virtualToken(about []*wire.Description) pkcs11.TokenInfo {
 		t.MaxPIN = min(t.MaxPIN, d.Token.MaxPIN)
 		t.MinPIN = max(t.MinPIN, d.Token.MinPIN)
 	}
-	// Dual operations may need two members; clocks differ.
-	t.Flags &^= pkcs11.CKF_DUAL_CRYPTO_OPERATIONS | pkcs11.CKF_CLOCK_ON_TOKEN | worstPIN
-	t.Flags |= worst
+	// Clocks differ. Dual operations are made of two (dual.go).
+	t.Flags &^= pkcs11.CKF_CLOCK_ON_TOKEN | worstPIN
+	t.Flags |= worst | pkcs11.CKF_DUAL_CRYPTO_OPERATIONS
 	pkcs11.Pad(t.Label[:], s.virtual.Label)
 	pkcs11.Pad(t.Manufacturer[:], manufacturer)
 	pkcs11.Pad(t.Model[:], model)

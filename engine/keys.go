@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+
+	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// CopyObject is C_CopyObject. The copy is an object of its own, on all members.
+func (a *application) CopyObject(_ context.Context, c *wire.CopyObject) pkcs11.RV {
+	_, source, rv := a.object(c.Session, c.Source)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	if c.Template.Find(pkcs11.CKA_TOKEN) == nil { // then it is as the source is
+		c.Template = c.Template.With(pkcs11.Bool(pkcs11.CKA_TOKEN, source.owner == nil))
+	}
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, aim: aim{{source, &c.Source}}.at}, c.Session, &c.Object)
+}
+
+// UnwrapKey is C_UnwrapKey.
+func (a *application) UnwrapKey(_ context.Context, c *wire.UnwrapKey) pkcs11.RV {
+	_, with, rv := a.object(c.Session, c.Unwrapping)
+	switch {
+	case rv == pkcs11.CKR_OBJECT_HANDLE_INVALID:
+		return pkcs11.CKR_UNWRAPPING_KEY_HANDLE_INVALID
+	case rv != pkcs11.CKR_OK:
+		return rv
+	case c.Mechanism.Absent:
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, aim: aim{{with, &c.Unwrapping}}.at}, c.Session, &c.Key)
+}
+
+// DeriveKey is C_DeriveKey. A mechanism may name a second key in its parameter.
+func (a *application) DeriveKey(_ context.Context, c *wire.DeriveKey) pkcs11.RV {
+	s, base, rv := a.object(c.Session, c.Base)
+	switch {
+	case rv == pkcs11.CKR_OBJECT_HANDLE_INVALID:
+		return pkcs11.CKR_KEY_HANDLE_INVALID
+	case rv != pkcs11.CKR_OK:
+		return rv
+	case c.Mechanism.Absent:
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
+	keys := aim{{base, &c.Base}}
+	var second uint64
+	if c.Mechanism.Type.Form() == pkcs11.FormKey {
+		if len(c.Mechanism.Parameter) != 8 {
+			return pkcs11.CKR_MECHANISM_PARAM_INVALID
+		}
+		o := s.slot.object(binary.LittleEndian.Uint64(c.Mechanism.Parameter))
+		if o == nil {
+			return pkcs11.CKR_KEY_HANDLE_INVALID
+		}
+		keys = append(keys, target{o, &second})
+	}
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, aim: func(p *group.Place) (pkcs11.RV, error) {
+		rv, err := keys.at(p)
+		if second != 0 {
+			c.Mechanism.Parameter = binary.LittleEndian.AppendUint64(nil, second)
+		}
+		return rv, err
+	}}, c.Session, &c.Key)
+}
+
+// aim is the objects that a call works with, and where in the call their
+// handles stand.
+type aim []target
+
+type target struct {
+	object *object
+	handle *uint64
+}
+
+// at sets the handles to those of a member, which must have all the objects:
+// otherwise the call goes to one that has (field-I3).
+func (t aim) at(p *group.Place) (pkcs11.RV, error) {
+	for _, o := range t {
+		handle, rv, err := o.object.on(p)
+		if err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
+		*o.handle = handle
+	}
+	return pkcs11.CKR_OK, nil
+}
+
+// WrapKey is C_WrapKey.
+func (a *application) WrapKey(_ context.Context, c *wire.WrapKey) pkcs11.RV {
+	s, with, rv := a.object(c.Session, c.Wrapping)
+	switch {
+	case rv == pkcs11.CKR_OBJECT_HANDLE_INVALID:
+		return pkcs11.CKR_WRAPPING_KEY_HANDLE_INVALID
+	case rv != pkcs11.CKR_OK:
+		return rv
+	case c.Mechanism.Absent:
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
+	key := s.slot.object(c.Key)
+	if key == nil {
+		return pkcs11.CKR_KEY_HANDLE_INVALID
+	}
+	call := wire.WrapKey{Mechanism: c.Mechanism, WrappedRoom: c.WrappedRoom}
+	rv, err := s.slot.group.Do(wire.Use, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		rv, err := aim{{with, &call.Wrapping}, {key, &call.Key}}.at(p)
+		if err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
+		_, err = p.Do(&call)
+		c.Wrapped = call.Wrapped
+		return call.RV, err
+	})
+	return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
+}
+
+// GetObjectSize is C_GetObjectSize, as the primary has the object.
+func (a *application) GetObjectSize(_ context.Context, c *wire.GetObjectSize) pkcs11.RV {
+	s, o, rv := a.object(c.Session, c.Object)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	rv, err := s.slot.group.Do(wire.Ask, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		return o.onTried(p, func(handle uint64) (pkcs11.RV, error) {
+			call := wire.GetObjectSize{Object: handle}
+			_, err := p.Do(&call)
+			c.Size = call.Size
+			return call.RV, err
+		})
+	})
+	return s.slot.gone(err, rv, pkcs11.CKR_OBJECT_HANDLE_INVALID)
+}
+
+// SeedRandom is C_SeedRandom. One member takes the seed; each has a generator of
+// its own.
+func (a *application) SeedRandom(_ context.Context, c *wire.SeedRandom) pkcs11.RV {
+	s, rv := a.session(c.Session)
+	if rv != pkcs11.CKR_OK {
+		return rv
+	}
+	rv, _ = s.slot.group.Do(wire.Use, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
+		_, err := p.Do(c)
+		return c.RV, err
+	})
+	return rv
+}
