@@ -4,6 +4,9 @@ package host_test
 
 import (
 	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"oneslot.dev/oneslot/host/hosttest"
@@ -223,14 +226,26 @@ func TestJournal(t *testing.T) {
 	a.Must(&wire.Unrecord{Record: []byte("two")})
 	list("one", "")
 	a.Must(&wire.Unrecord{Record: []byte("two")})
-	// Somebody with the user's PIN and the vendor's own tools.
-	raw := hosttest.Open(t, hosttest.StartModule(t, []string{token.Env()}, "--module", hosttest.SoftHSM, "--token", "a"), wire.TokenView)
-	raw.Login()
 	forged := &wire.CreateObject{Template: join(number(pkcs11.CKA_CLASS, pkcs11.CKO_DATA), text(pkcs11.CKA_APPLICATION, "oneslot journal 1"))}
-	raw.Do(forged)
+	a.Do(forged)
 	if forged.RV != pkcs11.CKR_ATTRIBUTE_VALUE_INVALID {
 		t.Errorf("an application made a record: %v", forged.RV)
 	}
+	// Somebody with the user's PIN and other tools leaves a record without a seal.
+	var record wire.Encoder
+	record.Blob([]byte("destroy everything"))
+	record.Blob(nil)
+	file := filepath.Join(t.TempDir(), "record")
+	if err := os.WriteFile(file, record.Buf, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tool := exec.Command("pkcs11-tool", "--module", hosttest.SoftHSM, "--login", "--pin", hosttest.UserPIN, "--private",
+		"--write-object", file, "--type", "data", "--application-label", "oneslot journal 1", "--label", "x")
+	tool.Env = append(os.Environ(), token.Env())
+	if out, err := tool.CombinedOutput(); err != nil {
+		t.Fatalf("pkcs11-tool: %v\n%s", err, out)
+	}
+	list("one", "")
 	if n := found(b, nil); len(n) != 0 {
 		t.Errorf("records are visible: %+v", n)
 	}

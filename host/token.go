@@ -157,12 +157,16 @@ func (t *Token) explain(there, fitting []candidate) error {
 	if len(fitting) > 1 {
 		return fmt.Errorf("%d tokens fit label %q: name one with serial: %s", len(fitting), t.config.Label, list(fitting))
 	}
-	for _, c := range there {
-		switch {
-		case t.config.Serial != "" && c.label == t.config.Label:
-			return fmt.Errorf("%w: token %q has serial %s, not %s", errNoToken, c.label, c.serial, t.config.Serial)
-		case t.config.Serial != "" && c.serial == t.config.Serial:
-			return fmt.Errorf("%w: the token with serial %s is labelled %q, not %q", errNoToken, c.serial, c.label, t.config.Label)
+	if t.config.Serial != "" {
+		for _, c := range there { // the serial number says more than the label
+			if c.serial == t.config.Serial {
+				return fmt.Errorf("%w: the token with serial %s is labelled %q, not %q", errNoToken, c.serial, c.label, t.config.Label)
+			}
+		}
+		for _, c := range there {
+			if c.label == t.config.Label {
+				return fmt.Errorf("%w: token %q has serial %s, not %s", errNoToken, c.label, c.serial, t.config.Serial)
+			}
 		}
 	}
 	wanted := fmt.Sprintf("token %q", t.config.Label)

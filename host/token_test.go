@@ -40,21 +40,24 @@ func TestFinding(t *testing.T) {
 		{soft("--token", "three"), []string{`token "three" is not there`, `"one" (serial ` + serial + `)`, `"two"`}},
 		{soft("--token", "two"), []string{"2 tokens", "name one with serial"}},
 		{soft("--token", "one", "--serial", "4711"), []string{serial, "not 4711"}},
-		{soft("--token", "two", "--serial", serial), []string{"not " + serial}},
+		{soft("--token", "two", "--serial", serial), []string{`labelled "one", not "two"`}},
 		{soft("--serial", "4711"), []string{"a token with serial 4711 is not there"}},
 		{soft("--serial", serial), nil},
 		{soft("--token", "one", "--serial", serial), nil},
 	} {
-		s := hosttest.Open(t, hosttest.StartModule(t, []string{token.Env()}, c.arguments...), wire.TokenView)
-		_, _, err := s.Stream.Do(t.Context(), hosttest.Patience, hosttest.Patience, &wire.Probe{})
-		if (err == nil) != (c.want == nil) {
-			t.Errorf("%q: %v", c.arguments, err)
-		}
-		for _, want := range c.want {
-			if err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%q: %q does not say %q", c.arguments, err, want)
+		t.Run(strings.Join(c.arguments[1:], " "), func(t *testing.T) {
+			t.Parallel()
+			s := hosttest.Open(t, hosttest.StartModule(t, []string{token.Env()}, c.arguments...), wire.TokenView)
+			_, _, err := s.Stream.Do(t.Context(), hosttest.Patience, hosttest.Patience, &wire.Probe{})
+			if (err == nil) != (c.want == nil) {
+				t.Error(err)
 			}
-		}
+			for _, want := range c.want {
+				if err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+		})
 	}
 }
 

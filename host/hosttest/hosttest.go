@@ -71,15 +71,17 @@ var (
 )
 
 // Program is the path of oneslot-member, built once for the tests of a package.
+// It lies beside the test program, in a folder that go test removes.
 func Program(t testing.TB) string {
 	t.Helper()
 	building.Do(func() {
-		var folder string
-		if folder, buildErr = os.MkdirTemp("", "oneslot-member"); buildErr != nil {
+		var own string
+		if own, buildErr = os.Executable(); buildErr != nil {
 			return
 		}
-		program = filepath.Join(folder, "oneslot-member")
-		out, err := exec.Command("go", "build", "-o", program, "oneslot.dev/oneslot/cmd/oneslot-member").CombinedOutput()
+		program = filepath.Join(filepath.Dir(own), "oneslot-member")
+		out, err := exec.Command("go", "build", raceFlag, "-buildvcs=false", "-o", program,
+			"oneslot.dev/oneslot/cmd/oneslot-member").CombinedOutput()
 		if err != nil {
 			buildErr = fmt.Errorf("%w\n%s", err, out)
 		}
