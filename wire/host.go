@@ -28,10 +28,27 @@ type HostSession interface {
 	Close()
 }
 
+// A Guard is a HostSession that sees each call before it is answered: it calls
+// answer, once, or Refuse.
+type Guard interface {
+	Around(ctx context.Context, c Call, answer func())
+}
+
+// Refuse answers a call without doing anything.
+func Refuse(c Call, rv pkcs11.RV) { c.setResult(rv) }
+
 // run has the session answer the calls in order until one fails.
 func run(ctx context.Context, session HostSession, calls []Call) (int, error) {
+	guard, guarded := session.(Guard)
 	for i, c := range calls {
-		if !DispatchCryptoki(ctx, session, c) && !DispatchToken(ctx, session, c) {
+		var known bool
+		if guarded {
+			guard.Around(ctx, c, func() { known = dispatch(ctx, session, c) })
+			known = known || c.Result() != pkcs11.CKR_OK
+		} else {
+			known = dispatch(ctx, session, c)
+		}
+		if !known {
 			return 0, fmt.Errorf("%w: a member does not answer %v", ErrMalformed, c.Number())
 		}
 		if c.Result() != pkcs11.CKR_OK {
@@ -39,6 +56,10 @@ func run(ctx context.Context, session HostSession, calls []Call) (int, error) {
 		}
 	}
 	return len(calls), nil
+}
+
+func dispatch(ctx context.Context, session HostSession, c Call) bool {
+	return DispatchCryptoki(ctx, session, c) || DispatchToken(ctx, session, c)
 }
 
 // answers sends what goes back on a stream: replies, and signs of life while

@@ -5,12 +5,14 @@ package wire
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"strconv"
 	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -18,11 +20,36 @@ import (
 )
 
 // ServeStreams answers a connection with an engine, over gRPC, until it ends.
-func ServeStreams(conn net.Conn, host Host) error {
+func ServeStreams(conn net.Conn, host Host) error { return Service{Host: host}.Serve(conn) }
+
+// A Service answers engines over gRPC.
+type Service struct {
+	Host Host
+
+	// Streams is how many streams a connection may have; 0: no limit. An
+	// engine waits where it would have more, so the limit is for peers that
+	// mean harm: the number of sessions is the Host's to refuse.
+	Streams uint32
+
+	// Draining is closed when engines shall take their work elsewhere. They
+	// are told, and served until they go. Nil: never.
+	Draining <-chan struct{}
+}
+
+// Serve answers a connection until it ends.
+func (s Service) Serve(conn net.Conn) error {
 	gone := make(chan struct{})
 	var once sync.Once
 	watched := &watchedConn{Conn: conn, broken: func(error) { once.Do(func() { close(gone) }) }}
+	limit := s.Streams
+	if limit == 0 {
+		limit = math.MaxUint32
+	}
 	server := grpc.NewServer(
+		grpc.MaxConcurrentStreams(limit),
+		// A peer that is gone without a word, or stopped in the middle of a
+		// frame, does not answer these.
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
 		grpc.ForceServerCodecV2(codec{}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connectionWindow))
@@ -32,8 +59,11 @@ func ServeStreams(conn net.Conn, host Host) error {
 		Streams: []grpc.StreamDesc{{
 			StreamName: methodName, ClientStreams: true, ServerStreams: true,
 			Handler: func(host any, stream grpc.ServerStream) error { return serveSession(host.(Host), stream) },
+		}, {
+			StreamName: noticesName, ServerStreams: true,
+			Handler: func(_ any, stream grpc.ServerStream) error { return s.serveNotices(stream) },
 		}},
-	}, host)
+	}, s.Host)
 	go func() {
 		<-gone
 		server.Stop()

@@ -21,14 +21,16 @@ import (
 // streamClient is a Client whose streams are those of gRPC, multiplexed over one
 // connection: the carrier for networks.
 type streamClient struct {
-	grpc *grpc.ClientConn
+	grpc     *grpc.ClientConn
+	conn     net.Conn
+	draining chan struct{} // closed when the member asks for it
 	life
 }
 
 // NewStreams speaks gRPC on the connection, which it closes with Close. The
 // connection is used until it breaks and never made again.
 func NewStreams(conn net.Conn) (Client, error) {
-	c := &streamClient{life: newLife()}
+	c := &streamClient{conn: conn, draining: make(chan struct{}), life: newLife()}
 	watched := &watchedConn{Conn: conn, broken: c.fail}
 	var used atomic.Bool
 	dial := func(context.Context, string) (net.Conn, error) {
@@ -53,6 +55,7 @@ func NewStreams(conn net.Conn) (Client, error) {
 		conn.Close()
 		return nil, err
 	}
+	go c.listen()
 	return c, nil
 }
 
@@ -93,6 +96,8 @@ func (w *watchedConn) Close() error {
 // inside its transport.
 func (c *streamClient) fail(cause error) {
 	if c.end(cause) {
+		// Whatever hangs in a write to a peer that takes nothing ends now.
+		c.conn.SetDeadline(time.Unix(1, 0))
 		go c.grpc.Close()
 	}
 }

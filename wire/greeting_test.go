@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+func TestAGreetingLetsIn(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	go func() {
+		defer theirs.Close()
+		token, err := ReadKnock(theirs)
+		if err != nil || token != "ca" {
+			t.Errorf("knock for %q, %v", token, err)
+		}
+		Welcome(theirs)
+		io.WriteString(theirs, "PRI") // not the greeting's any more
+	}()
+	if err := Knock(ours, "ca"); err != nil {
+		t.Fatal(err)
+	}
+	if rest, _ := io.ReadAll(ours); string(rest) != "PRI" {
+		t.Errorf("the greeting left %q of what follows it", rest)
+	}
+}
+
+func TestARefusalSaysWhy(t *testing.T) {
+	ours, theirs := net.Pipe()
+	go func() {
+		ReadKnock(theirs)
+		SendRefusal(theirs, &Refusal{RefusedToken, "first line\nsecond " + strings.Repeat("x", 2*maxWelcome)})
+		theirs.Close()
+	}()
+	var refusal *Refusal
+	if err := Knock(ours, "ca"); !errors.As(err, &refusal) || refusal.Code != RefusedToken || !strings.HasPrefix(refusal.Text, "first line second ") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// Whatever a peer sends instead of a greeting, it is told what is wrong, or
+// nothing at all, and never more than a line is read.
+func TestBadGreetings(t *testing.T) {
+	for text, want := range map[string]RefusalCode{
+		"GET / HTTP/1.1\n":               RefusedMalformed,
+		"\n":                             RefusedMalformed,
+		"oneslot\n":                      RefusedMalformed,
+		"oneslot 2 engine ca\n":          RefusedVersion,
+		"oneslot 1 browser ca\n":         RefusedRole,
+		"oneslot 1 engine\n":             RefusedRole,
+		"oneslot 1 engine ca and more\n": RefusedRole,
+		"oneslot 1 engine \x1b[2J\n":     "",
+		"oneslot 1 engine ca":            "",
+		strings.Repeat("x", 1<<20):       "",
+	} {
+		in := strings.NewReader(text)
+		_, err := ReadKnock(iotest.OneByteReader(in))
+		var refusal *Refusal
+		switch {
+		case err == nil:
+			t.Errorf("%.40q was let in", text)
+		case errors.As(err, &refusal) != (want != "") || refusal != nil && refusal.Code != want:
+			t.Errorf("%.40q: %v, not %q", text, err, want)
+		case len(text)-in.Len() > maxKnock:
+			t.Errorf("%.40q: %d bytes were read", text, len(text)-in.Len())
+		}
+	}
+	for _, text := range []string{"", "x\n", "oneslot 2 welcome\n", "oneslot 1 refused\n", "oneslot 1 refused x\n", "SSH-2.0-OpenSSH\n", strings.Repeat("y", 1<<20)} {
+		if err := Knock(struct {
+			io.Reader
+			io.Writer
+		}{strings.NewReader(text), io.Discard}, "ca"); err == nil {
+			t.Errorf("%.40q was taken for a welcome", text)
+		}
+	}
+}
+
+func TestAnEngineHearsThatItsMemberDrains(t *testing.T) {
+	ours, theirs := net.Pipe()
+	draining := make(chan struct{})
+	go Service{Host: echo{}, Draining: draining}.Serve(theirs)
+	client, err := NewStreams(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	session, err := client.Open(GroupView)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func() {
+		t.Helper()
+		if _, _, err := session.Do(t.Context(), time.Minute, time.Minute, &GenerateRandom{RandomRoom: Room{Capacity: 8}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call()
+	told := client.(interface{ Draining() <-chan struct{} }).Draining()
+	select {
+	case <-told:
+		t.Fatal("told before anybody said so")
+	default:
+	}
+	close(draining)
+	<-told
+	call() // what is under way goes on
+	if client.Err() != nil {
+		t.Fatal(client.Err())
+	}
+}
+
+// A peer that takes nothing in keeps a write waiting. Close ends it.
+func TestCloseEndsAWriteThatHangs(t *testing.T) {
+	ours, theirs := net.Pipe() // nobody reads at the other end
+	defer theirs.Close()
+	client, err := NewStreams(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		session, err := client.Open(GroupView)
+		if err == nil {
+			_, _, err = session.Do(t.Context(), time.Minute, time.Minute, &GenerateRandom{RandomRoom: Room{Capacity: 8}})
+		}
+		ended <- err
+	}()
+	client.Close()
+	if err := <-ended; err == nil {
+		t.Fatal("a call succeeded on a connection without a peer")
+	}
+}
