@@ -27,6 +27,7 @@ type Cluster struct {
 	PIN     string
 	SOPIN   string
 	Conf    string   // the group's configuration
+	Log     string   // the engines' log
 	Members []string // names, in the order of the group
 	SoftHSM string   // the members' own module
 }
@@ -52,6 +53,7 @@ func New(bin, dir string, members int, options ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Log = cfg.Log.File
 	for _, m := range cfg.Members {
 		c.Members, c.SoftHSM = append(c.Members, m.Name), m.Module
 	}

@@ -39,8 +39,8 @@ func await(ctx context.Context, what string, holds func() (bool, error)) error {
 
 // sign lets the application work through all that befalls the members.
 func sign(ctx context.Context, out *screen, c *cluster.Cluster, program string, threads int) (err error) {
-	view := &view{out: out, cluster: c, begin: time.Now(), states: map[string]string{}}
-	out.paint(faint, fmt.Sprintf("   %4s  %s  %12s  %9s  %12s", "", view.heads(), "signatures/s", "failed", "longest call"))
+	view := &view{out: out, cluster: c, log: &log{path: c.Log}, states: map[string]string{}, struck: map[string]int{}}
+	out.paint(faint, fmt.Sprintf("   %4s  %s%12s  %6s  %12s", "", view.heads(), "signatures/s", "failed", "longest call"))
 	app, err := launch(c, program, threads, view.second)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"oneslot.dev/oneslot/test/cluster"
@@ -60,7 +61,7 @@ func makeKey(ctx context.Context, out *screen, c *cluster.Cluster) error {
 			return err
 		}
 		found := labelled(list, keyLabel)
-		out.item("member %s   %s", member, strings.Join(found, ", "))
+		out.item("member %s   %s", member, strings.Join(found, " and "))
 		if len(found) != 2 {
 			out.verdict(false, fmt.Sprintf("member %s has not got the key pair.", member))
 			return errFailed
@@ -77,11 +78,12 @@ func labelled(list, label string) []string {
 	for line := range strings.Lines(list) {
 		text := strings.TrimSpace(line)
 		if !strings.HasPrefix(line, " ") {
-			headline = strings.Replace(text, " Object;", ",", 1)
+			headline = strings.Replace(text, " Object; ", ": ", 1)
 		}
 		if name, value, _ := strings.Cut(text, ":"); name == "label" && strings.TrimSpace(value) == label {
 			found = append(found, headline)
 		}
 	}
+	slices.Sort(found)
 	return found
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"oneslot.dev/oneslot/control"
 	"oneslot.dev/oneslot/test/cluster"
 )
 
@@ -17,19 +16,19 @@ import (
 type view struct {
 	out     *screen
 	cluster *cluster.Cluster
-	begin   time.Time
 
-	mu      sync.Mutex // guards what follows
-	states  map[string]string
-	pids    map[string]int
-	started map[string]int    // process of the member that was struck
-	calls   map[string]uint64 // of each member
+	mu     sync.Mutex // guards what follows
+	log    *log
+	states map[string]string
+	pids   map[string]int
+	calls  map[string]uint64 // answered by each member
+	struck map[string]int    // members that were struck and are not back: process
 }
 
 func (v *view) heads() string {
 	var b strings.Builder
 	for _, name := range v.cluster.Members {
-		fmt.Fprintf(&b, "%-8s", name)
+		fmt.Fprintf(&b, "%-12s", name)
 	}
 	return b.String()
 }
@@ -39,14 +38,14 @@ func (v *view) second(n int, r result) {
 	v.mu.Lock()
 	var b strings.Builder
 	for _, name := range v.cluster.Members {
-		fmt.Fprintf(&b, "%-8.7s", v.states[name])
+		fmt.Fprintf(&b, "%-12s", v.states[name])
 	}
 	v.mu.Unlock()
 	colour := plain
 	if r.failed+r.wrong > 0 {
 		colour = red
 	}
-	v.out.paint(colour, fmt.Sprintf("   %3ds  %s  %12d  %9d  %12v", n, b.String(), r.verified, r.failed+r.wrong, r.longest))
+	v.out.paint(colour, fmt.Sprintf("   %3ds  %s%12d  %6d  %12v", n, b.String(), r.verified, r.failed+r.wrong, r.longest))
 }
 
 // watch says when a member leaves or comes back.
@@ -67,36 +66,30 @@ func (v *view) look() {
 	members := states(v.cluster)
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.log.each(v.noticed)
 	v.pids, v.calls = map[string]int{}, map[string]uint64{}
 	for _, m := range members {
-		before := v.states[m.Name]
 		v.states[m.Name], v.pids[m.Name], v.calls[m.Name] = m.State, m.PID, m.Calls
-		if before != "" && before != m.State && v.started[m.Name] != 0 {
-			v.say(m)
+		if struck := v.struck[m.Name]; struck != 0 && m.State == "ready" && m.PID != 0 && m.PID != struck {
+			delete(v.struck, m.Name)
+			v.out.paint(green, fmt.Sprintf("   --->  member %s is back by itself, as process %d", m.Name, m.PID))
 		}
 	}
 }
 
-// say tells of a change of a member that was struck; v.mu is held.
-func (v *view) say(m control.Member) {
-	switch m.State {
-	case "ready":
-		if m.PID != v.started[m.Name] {
-			v.out.paint(green, fmt.Sprintf("   --->  member %s is back in a new process, without help, and gets work", m.Name))
-		}
-	case "down", "quarantined":
-		v.out.paint(amber, fmt.Sprintf("   --->  member %s is %s: %s", m.Name, m.State, m.LastError))
+// noticed repeats what the engine's log says of a member that was struck; v.mu
+// is held.
+func (v *view) noticed(e entry) {
+	if e["event"] == "member-down" && v.struck[e["member"]] != 0 {
+		v.out.paint(amber, "   --->  engine: "+e["msg"])
 	}
 }
 
 // strike does harm to a member.
 func (v *view) strike(member, what string, blow func(string) error) error {
 	v.mu.Lock()
-	if v.started == nil {
-		v.started = map[string]int{}
-	}
-	v.started[member] = v.pids[member]
 	pid := v.pids[member]
+	v.struck[member] = pid
 	v.mu.Unlock()
 	v.out.paint(red, fmt.Sprintf("   --->  member %s, process %d, %s", member, pid, what))
 	return blow(member)
@@ -118,17 +111,17 @@ func (v *view) all(ctx context.Context, state string) error {
 
 // recovers waits until a member is back in a new process and gets work.
 func (v *view) recovers(ctx context.Context, member string) error {
-	first := uint64(0)
-	back := false
+	var before *uint64
 	return await(ctx, "member "+member+" comes back", func() (bool, error) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		if v.states[member] != "ready" || v.pids[member] == 0 || v.pids[member] == v.started[member] {
-			return false, nil
+		now := v.calls[member]
+		switch {
+		case v.struck[member] != 0 || v.states[member] != "ready":
+			before = nil
+		case before == nil:
+			before = &now
 		}
-		if !back {
-			back, first = true, v.calls[member]
-		}
-		return v.calls[member] > first, nil
+		return before != nil && now > *before, nil
 	})
 }
