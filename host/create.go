@@ -25,7 +25,6 @@ var heldKinds = []pkcs11.AttributeType{pkcs11.CKA_COPYABLE, pkcs11.CKA_DESTROYAB
 type wish struct {
 	native pkcs11.Template // what the token is asked for
 	making
-	class  uint64
 	secret bool // asked to be non-extractable
 	base   *known
 }
@@ -34,7 +33,7 @@ type wish struct {
 // application wants to be non-extractable is made extractable under trusted
 // keys only, of which the strict domain key is the only one (rule K6).
 func adjust(t pkcs11.Template, class uint64) *wish {
-	w := &wish{native: t, class: class}
+	w := &wish{native: t}
 	for _, kind := range heldKinds {
 		if a := t.Find(kind); a != nil && !t.Bool(kind, true) {
 			w.held = append(w.held, *a)
@@ -234,7 +233,7 @@ func (s *session) CopyObject(ctx context.Context, c *wire.CopyObject) pkcs11.RV 
 	if !shown.Bool(pkcs11.CKA_COPYABLE, true) {
 		return pkcs11.CKR_ACTION_PROHIBITED
 	}
-	w := &wish{native: c.Template, class: base.Class, base: &base}
+	w := &wish{native: c.Template, base: &base}
 	if shown != nil {
 		native, changed, rv := change(c.Template.Without(heldKinds...), shown)
 		if rv != pkcs11.CKR_OK {

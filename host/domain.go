@@ -96,10 +96,13 @@ func (s *session) findDomain() (*domainKeys, pkcs11.RV) {
 
 // describeDomain says which domain the token is in.
 func (s *session) describeDomain(d *wire.Description) pkcs11.RV {
+	epoch := s.token.loginEpoch()
 	keys, rv := s.findDomain() // anew: an administrator may just have joined it
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
+	s.token.domain.keys.Store(keys)
+	s.token.domain.epoch.Store(epoch)
 	if keys != nil {
 		d.Domain, d.Cloning = keys.id, true
 	}
