@@ -46,7 +46,8 @@ func (s *session) read(object uint64, kinds ...pkcs11.AttributeType) (pkcs11.Tem
 		switch {
 		case v.Form == wire.GotData:
 			out = append(out, pkcs11.Attribute{Type: v.Type, Value: v.Data})
-		case query[i].Capacity == shortRoom && rv == pkcs11.CKR_BUFFER_TOO_SMALL:
+		case query[i].Capacity == shortRoom && rv != pkcs11.CKR_OK:
+			// The code tells of one attribute; any may have been too long.
 			longer = append(longer, room(v.Type, valueRoom))
 		}
 	}
