@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test_test
+
+import (
+	"testing"
+	"time"
+
+	"oneslot.dev/oneslot/test/token"
+)
+
+const threads = 16
+
+// unharmed ends the load, of which no call may have failed.
+func unharmed(t *testing.T, load *token.Load) {
+	t.Helper()
+	total, problems := load.Stop()
+	if problems != nil || total.Failed+total.Wrong > 0 || total.Verified == 0 {
+		t.Errorf("%+v\n%v", total, problems)
+	}
+	t.Logf("%d calls, all verified; the longest took %v", total.Verified, total.Longest.Round(time.Millisecond))
+}
+
+// replaced does harm to a member's process, and waits until there is another.
+func (w *world) replaced(member string, harm func(string) error) {
+	w.t.Helper()
+	before, err := w.PIDs(member)
+	w.must(err)
+	w.must(harm(member))
+	w.await("another process of member "+member, func() bool {
+		now, err := w.PIDs(member)
+		return err == nil && len(now) == 1 && now[0] != before[0]
+	})
+}
+
+// F1, F4, R1, R4; field-A1, A12.
+func TestKilledMemberCostsNoCall(t *testing.T) {
+	w := newWorld(t, 3)
+	a := w.login()
+	load := a.Start(threads, a.everything()...)
+	w.must(w.Works("b"))
+	w.replaced("b", w.Kill)
+	w.must(w.Ready())
+	w.must(w.Works("b"))
+	unharmed(t, load)
+}
+
+// F3: the probes notice it, not the command timeout.
+func TestStoppedMemberCostsNoCall(t *testing.T) {
+	w := newWorld(t, 3)
+	a := w.login()
+	load := a.Start(threads, a.everything()...)
+	w.must(w.Works("b"))
+	w.replaced("b", w.Pause)
+	w.must(w.Ready())
+	w.must(w.Works("b"))
+	unharmed(t, load)
+}
+
+// F5: the primary may be the one, and who was the primary may be the next.
+func TestEachMemberKilledInTurn(t *testing.T) {
+	w := newWorld(t, 3)
+	a := w.login()
+	load := a.Start(threads, a.everything()...)
+	for _, member := range w.Members {
+		w.must(w.Works(member))
+		w.replaced(member, w.Kill)
+		w.must(w.Ready())
+		w.must(w.Works(member))
+	}
+	unharmed(t, load)
+}
+
+// G5; field-A2, A5: the same sessions, handles and login work again as soon as
+// one member is back.
+func TestAllMembersLostAndBack(t *testing.T) {
+	w := newWorld(t, 3)
+	a := w.login()
+	works := a.everything()
+	a.use(works...)
+	for _, member := range w.Members {
+		w.must(w.Away(member))
+	}
+	for _, member := range w.Members {
+		w.must(w.Gone(member))
+	}
+	begin := time.Now()
+	for _, work := range works {
+		if err := a.do(work); err == nil {
+			t.Errorf("%s works without any member", work.Name)
+		}
+	}
+	t.Logf("%d calls failed within %v", len(works), time.Since(begin).Round(time.Millisecond))
+	w.must(w.Back("b"))
+	w.must(w.Ready("b"))
+	a.use(works...)
+	w.must(w.Back("c"))
+	w.must(w.Back("a"))
+	w.must(w.Ready())
+	a.use(works...)
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package test_test runs whole processes: applications, engines and member
+// processes on SoftHSM tokens, with everything that can befall them. The test
+// itself is an application that loads the module; where a process of its own is
+// wanted, it starts one.
+package test_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"oneslot.dev/oneslot/test/cluster"
+	"oneslot.dev/oneslot/test/token"
+)
+
+// bin is the folder of the programs, built for these tests.
+var bin string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	var err error
+	if bin, err = os.MkdirTemp("", "oneslot-bin-"); err == nil {
+		defer os.RemoveAll(bin)
+		err = build()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// Engines and member processes inherit this. They have no terminal to tell
+	// what the race detector found.
+	os.Setenv("GORACE", "log_path="+filepath.Join(bin, "race"))
+	code := m.Run()
+	races, _ := filepath.Glob(filepath.Join(bin, "race.*"))
+	for _, race := range races {
+		text, _ := os.ReadFile(race)
+		fmt.Fprintf(os.Stderr, "FAIL: a race in a program:\n%s\n", text)
+		code = 1
+	}
+	return code
+}
+
+// build makes what is tested, with the race detector if the tests have it.
+func build() error {
+	options := []string{"build", "-buildvcs=false"}
+	if raceDetector {
+		options = append(options, "-race")
+	}
+	for _, c := range []*exec.Cmd{
+		exec.Command("make", "-s", "-f", "module/build.mk", "BUILD="+bin, filepath.Join(bin, "oneslot-pkcs11.so")),
+		exec.Command("go", append(options, "-o", bin+"/", "./cmd/oneslot", "./cmd/oneslot-member")...),
+	} {
+		c.Dir = ".."
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, out)
+		}
+	}
+	return nil
+}
+
+// A world is a cluster that fails its test when something does not work.
+type world struct {
+	*cluster.Cluster
+	t *testing.T
+}
+
+// newWorld makes a group of SoftHSM tokens. Members that are away are tried
+// every second, so that no test has to wait for a minute.
+func newWorld(t *testing.T, members int) *world {
+	t.Helper()
+	// Not t.TempDir, whose paths are too long for sockets.
+	dir, err := os.MkdirTemp("", "oneslot-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	c, err := cluster.New(bin, dir, members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{c, t}
+	t.Cleanup(w.end)
+	w.must(c.Set(`recovery_interval = "1s"`))
+	for _, setting := range c.Env() {
+		name, value, _ := strings.Cut(setting, "=")
+		t.Setenv(name, value)
+	}
+	return w
+}
+
+// end cleans up, and shows the log if the test failed.
+func (w *world) end() {
+	w.Close()
+	if w.t.Failed() {
+		w.t.Logf("the engine's log:\n%s", w.log())
+	}
+}
+
+func (w *world) log() string {
+	text, _ := os.ReadFile(w.Log)
+	return string(text)
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// await waits for a condition that has nothing to do with members.
+func (w *world) await(what string, holds func() bool) {
+	w.t.Helper()
+	w.must(cluster.Await(what, func() (bool, error) { return holds(), nil }))
+}
+
+// open makes this process an application of the group, until the test ends.
+func (w *world) open() *token.Token {
+	w.t.Helper()
+	k, err := token.Open(w.Module, w.Token)
+	w.must(err)
+	w.t.Cleanup(func() { k.Close() })
+	return k
+}
