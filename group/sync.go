@@ -43,8 +43,13 @@ func (g *Group) sync(s *seat, l *link) error {
 		return nil // nobody to compare with: it is what there is
 	}
 	mine, theirs, err := g.compare(l, with)
-	if err != nil || len(mine)+len(theirs) == 0 {
+	if err != nil {
 		return err
+	}
+	g.reportSingle(l, with, mine)
+	g.reportSingle(with, l, theirs)
+	if !anyCopyable(mine) && !anyCopyable(theirs) {
+		return nil
 	}
 	pause := time.NewTimer(secondLook/3 + time.Duration(rand.Int64N(int64(secondLook*2/3))))
 	defer pause.Stop()
@@ -151,6 +156,24 @@ func missing(has, lacks []wire.Identity) (out []wire.Identity) {
 	return out
 }
 
+// reportSingle says which objects only one member has and can have (K8).
+func (g *Group) reportSingle(at, lacking *link, objects []wire.Identity) {
+	for i := range objects {
+		if objects[i].Flags&wire.Copyable == 0 {
+			g.say(ObjectNotCopied, lacking.seat, nil, describe(&objects[i])+": cannot leave member "+at.seat.member.Name()+", and is used there only")
+		}
+	}
+}
+
+func anyCopyable(objects []wire.Identity) bool {
+	for i := range objects {
+		if objects[i].Flags&wire.Copyable != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // transfer copies objects from one member to another and reports what was and
 // what could not be copied.
 func (g *Group) transfer(from, to *link, objects []wire.Identity) {
@@ -159,7 +182,6 @@ func (g *Group) transfer(from, to *link, objects []wire.Identity) {
 	for i := range objects {
 		id := &objects[i]
 		if id.Flags&wire.Copyable == 0 {
-			g.say(ObjectNotCopied, to.seat, nil, describe(id)+" cannot leave member "+from.seat.member.Name())
 			continue
 		}
 		if copies[keyOf(id)] == 0 {
