@@ -150,14 +150,20 @@ static void put_down(struct process *p, struct connection *n, bool broken)
 	tell(p);
 }
 
+/*
+ * A thread that is second waits for the first: what it is told, it may rely on.
+ */
 CK_RV process_claim(void)
 {
 	struct process *p = create_here();
+	int64_t deadline = now_ms() + WAIT_MS;
 	CK_RV rv = CKR_OK;
 
 	if (!p)
 		return CKR_HOST_MEMORY;
 	pthread_mutex_lock(&p->mutex);
+	while (p->claimed && wait_for_change(p, deadline))
+		;
 	if (p->claimed || p->ready)
 		rv = CKR_CRYPTOKI_ALREADY_INITIALIZED;
 	else
@@ -172,6 +178,7 @@ void process_failed(void)
 
 	pthread_mutex_lock(&p->mutex);
 	p->claimed = false;
+	tell(p);
 	pthread_mutex_unlock(&p->mutex);
 }
 
@@ -195,6 +202,7 @@ CK_RV process_connected(int fd)
 		put_down(p, n, rv != CKR_OK);
 	p->ready = rv == CKR_OK;
 	p->claimed = false;
+	tell(p);
 	pthread_mutex_unlock(&p->mutex);
 	return rv;
 }
@@ -332,6 +340,7 @@ CK_RV process_finalize(void)
 	while (p->busy && wait_for_change(p, deadline))
 		;
 	p->claimed = false;
+	tell(p);
 	pthread_mutex_unlock(&p->mutex);
 	return CKR_OK;
 }
