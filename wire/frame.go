@@ -38,15 +38,14 @@ type Frames struct {
 
 	mu       sync.Mutex // guards writing, and working
 	working  bool       // a call is being answered: signs of life are due
-	pulse    *time.Timer
+	pulse    alarm
 	interval time.Duration
 }
 
 // NewFrames serves the connection. It closes it with Close.
 func NewFrames(conn *net.UnixConn) *Frames {
 	f := &Frames{conn: conn, in: make([]byte, 0, 4096), oob: make([]byte, syscall.CmsgSpace(4*4)), interval: Heartbeat}
-	f.pulse = time.AfterFunc(time.Hour, f.beat)
-	f.pulse.Stop()
+	f.pulse.ring = f.beat
 	return f
 }
 
@@ -55,7 +54,7 @@ func (f *Frames) Close() {
 	f.mu.Lock()
 	f.working = false
 	f.mu.Unlock()
-	f.pulse.Stop()
+	f.pulse.stop()
 	f.conn.Close()
 }
 
@@ -89,8 +88,8 @@ func (f *Frames) Next() (Call, error) {
 	}
 	f.mu.Lock()
 	f.working = true
-	f.pulse.Reset(f.interval)
 	f.mu.Unlock()
+	f.pulse.set(time.Now().Add(f.interval))
 	return call, nil
 }
 
@@ -207,7 +206,7 @@ func (f *Frames) Reply(call Call) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.working = false
-	f.pulse.Stop()
+	f.pulse.clear()
 	_, err := f.conn.Write(f.out.Buf)
 	if cap(f.out.Buf) > keptBuffer {
 		f.out.Buf = nil
@@ -228,5 +227,5 @@ func (f *Frames) beat() {
 	f.conn.SetWriteDeadline(time.Now().Add(frameTime))
 	f.conn.Write([]byte{4, 0, 0, 0, 0, 0, 0, 0})
 	f.conn.SetWriteDeadline(time.Time{})
-	f.pulse.Reset(f.interval)
+	f.pulse.set(time.Now().Add(f.interval))
 }

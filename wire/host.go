@@ -72,36 +72,35 @@ type answers struct {
 
 	mu      sync.Mutex // guards sending, and working
 	working bool
-	pulse   *time.Timer
+	pulse   alarm
 }
 
 func newAnswers(write func(*packet) error, frame func([]byte, func([]byte) []byte) []byte) *answers {
 	a := &answers{write: write, frame: frame}
 	a.alive.data = frame(nil, func(buf []byte) []byte { return append(buf, messageAlive) })
-	a.pulse = time.AfterFunc(time.Hour, a.beat)
-	a.pulse.Stop()
+	a.pulse.ring = a.beat
 	return a
 }
 
 func (a *answers) begin() {
 	a.mu.Lock()
 	a.working = true
-	a.pulse.Reset(Heartbeat)
 	a.mu.Unlock()
+	a.pulse.set(time.Now().Add(Heartbeat))
 }
 
 func (a *answers) stop() {
 	a.mu.Lock()
 	a.working = false
 	a.mu.Unlock()
-	a.pulse.Stop()
+	a.pulse.stop()
 }
 
 func (a *answers) send(fill func([]byte) []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.working = false
-	a.pulse.Stop()
+	a.pulse.clear()
 	a.out.data = a.frame(a.out.data[:0], fill)
 	err := a.write(&a.out)
 	// gRPC may still be sending these bytes when the next reply is written:
@@ -115,6 +114,6 @@ func (a *answers) beat() {
 	defer a.mu.Unlock()
 	if a.working {
 		a.write(&a.alive)
-		a.pulse.Reset(Heartbeat)
+		a.pulse.set(time.Now().Add(Heartbeat))
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
 // socketClient is a Client on the same host: the carrier for member processes.
 // Every session has a socket of its own, so the goroutine that asks is the one
-// that reads the answer, and a deadline of the socket ends any wait. The first
+// that reads the answer, and closing the socket ends any wait. The first
 // connection passes the sockets on and shows by its end that the process is gone.
 type socketClient struct {
 	control *net.UnixConn
@@ -74,6 +75,7 @@ func (c *socketClient) Open(view View) (Stream, error) {
 	}
 	defer theirs.Close()
 	s := &socketStream{client: c, conn: ours, in: make([]byte, 0, 4096)}
+	s.late.ring = s.expire
 	c.mu.Lock()
 	if c.sessions == nil {
 		c.mu.Unlock()
@@ -114,7 +116,14 @@ type socketStream struct {
 	conn   *net.UnixConn
 	out    []byte
 	in     []byte // received, not consumed
-	ended  bool   // by a failure or Close; guarded by client.mu
+	late   alarm
+	silent atomic.Bool // the alarm rang
+}
+
+// expire ends a call that has waited too long.
+func (s *socketStream) expire() {
+	s.silent.Store(true)
+	s.conn.Close()
 }
 
 // Close ends the session.
@@ -122,6 +131,7 @@ func (s *socketStream) Close() {
 	s.client.mu.Lock()
 	delete(s.client.sessions, s)
 	s.client.mu.Unlock()
+	s.late.stop()
 	s.conn.Close()
 }
 
@@ -135,7 +145,8 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 		defer stop()
 	}
 	begin := time.Now()
-	s.conn.SetDeadline(begin.Add(min(silence, stuck)))
+	s.late.set(begin.Add(min(silence, stuck)))
+	defer s.late.clear()
 	s.out = appendFramed(s.out[:0], func(buf []byte) []byte { return appendRequest(buf, calls) })
 	// A frame that was written in part is not executed: the member acts on
 	// whole ones.
@@ -157,7 +168,7 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 			if left <= 0 {
 				return 0, true, s.fail(ctx, fmt.Errorf("still at work after %v", stuck))
 			}
-			s.conn.SetDeadline(now.Add(min(silence, left)))
+			s.late.set(now.Add(min(silence, left)))
 			continue
 		}
 		n, err := parseAnswers(frame, calls)
@@ -176,7 +187,7 @@ func (s *socketStream) fail(ctx context.Context, err error) error {
 		return s.client.Err()
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case s.silent.Load():
 		return errSilent
 	case errors.Is(err, io.EOF):
 		return errors.New("the member closed the session")
