@@ -44,7 +44,7 @@ var mayImport = map[string]string{
 	// The vendor module's side. The two sides share the wire and nothing else.
 	"host":               "host/cryptoki pkcs11 wire",
 	"host/cryptoki":      "pkcs11 wire",
-	"host/appliance":     "certificate wire",
+	"host/appliance":     "certificate host pkcs11 wire",
 	"cmd/oneslot-member": "certificate host host/appliance wire",
 
 	// Tools of the build, and what tests are made of.
