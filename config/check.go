@@ -84,9 +84,18 @@ func (d *decoder) name(kind, name string, slot uint64, at string, i int, names m
 }
 
 func (d *decoder) checkMember(m *Member, at, where string) {
+	if m.Address != "" {
+		d.checkRemote(m, at, where)
+		return
+	}
+	for _, o := range remoteOptions(m) {
+		if o.value != "" {
+			d.problem(d.line(at+"."+o.key), where, fmt.Sprintf("%s is for appliances, and there is no address", o.key), `add address = "host:port" in place of module, or remove it`)
+		}
+	}
 	switch {
 	case m.Module == "":
-		d.problem(d.line(at+".module"), where, "has no module", "add module = with the absolute path of the vendor's PKCS#11 library")
+		d.problem(d.line(at+".module"), where, "has no module", "add module = with the absolute path of the vendor's PKCS#11 library, or address = with host:port of an appliance")
 	case !filepath.IsAbs(m.Module):
 		d.problem(d.line(at+".module"), where, fmt.Sprintf("module %q is no absolute path", m.Module), "write the path from / on")
 	}
@@ -142,7 +151,7 @@ func (d *decoder) checkMembers(c *Config, g *Group, at, where string) {
 			continue
 		}
 		// Copies on one token would count as two.
-		token := fmt.Sprintf("%q %q %q %q", m.Module, m.Token, m.Serial, m.Env)
+		token := fmt.Sprintf("%q %q %q %q %q", m.Module, m.Address, m.Token, m.Serial, m.Env)
 		if other, ok := tokens[token]; ok {
 			d.problem(line, where, fmt.Sprintf("members %q and %q are the same token", other, name), "list one of them, or tell them apart by serial or env")
 		}

@@ -56,12 +56,16 @@ type Member struct {
 	// A-Z a-z 0-9 _ . -
 	Name string `toml:"name"`
 
-	// Module is the absolute path of the vendor's PKCS#11 library.
-	Module string `toml:"module"`
+	// Module is the absolute path of the vendor's PKCS#11 library, for a token
+	// that this host reaches through it. Address is "host:port" of an
+	// appliance instead (rule N1).
+	Module  string `toml:"module" default:""`
+	Address string `toml:"address" default:""`
 
 	// Token is the token's label, Serial its serial number. One of them is
 	// enough; with both, both must match. Slot numbers are no option: many
-	// modules renumber their slots.
+	// modules renumber their slots. On an appliance, Token is what the
+	// appliance calls the token, and all there is.
 	Token  string `toml:"token" default:""`
 	Serial string `toml:"serial" default:""`
 
@@ -69,6 +73,18 @@ type Member struct {
 	// SOFTHSM2_CONF = "/etc/softhsm/a.conf". Each member has a process of
 	// its own, so members with the same module may differ here.
 	Env map[string]string `toml:"env"`
+
+	// Certificate and Key, as PEM files, show an appliance who this client is.
+	// `oneslot cert new` makes them.
+	Certificate string `toml:"certificate" default:""`
+	Key         string `toml:"key" default:""`
+
+	// Server is the fingerprint of the appliance's certificate, "sha256:…";
+	// or ServerName is the name in its certificate, and ServerCA the file of
+	// the authority that issued it. Any other certificate is refused.
+	Server     string `toml:"server" default:""`
+	ServerName string `toml:"server_name" default:""`
+	ServerCA   string `toml:"server_ca" default:""`
 
 	// There is no option for a PIN, and there will be none: a PIN comes from
 	// the application through C_Login.

@@ -66,7 +66,12 @@ func (c *Config) anchor(folder string) error {
 	if err != nil {
 		return fmt.Errorf("configuration: folder not known: %w", err)
 	}
-	for _, path := range []*string{&c.RuntimeDir, &c.Log.File, &c.MemberProgram} {
+	paths := []*string{&c.RuntimeDir, &c.Log.File, &c.MemberProgram}
+	for i := range c.Members {
+		m := &c.Members[i]
+		paths = append(paths, &m.Certificate, &m.Key, &m.ServerCA)
+	}
+	for _, path := range paths {
 		bare := path == &c.MemberProgram && !strings.Contains(*path, "/")
 		if *path != "" && !filepath.IsAbs(*path) && !bare {
 			*path = filepath.Join(folder, *path)

@@ -14,6 +14,8 @@ import (
 // who is there and before anything else is spoken (PROTOCOL.md): the engine
 // names the token, the appliance lets it in or says why not.
 const (
+	ALPN = "oneslot" // the protocol's name in the TLS handshake
+
 	greetingMagic = "oneslot"
 	maxKnock      = 256 // bytes, the line end included
 	maxWelcome    = 1024

@@ -160,7 +160,9 @@ func (d *desk) describeAll(ctx context.Context, cfg *config.Config) []descriptio
 }
 
 func (d *desk) describe(ctx context.Context, cfg *config.Config, m *config.Member) (*wire.Description, error) {
-	if info, err := os.Stat(m.Module); err != nil {
+	if m.Address != "" {
+		// There is no module here.
+	} else if info, err := os.Stat(m.Module); err != nil {
 		return nil, fmt.Errorf("module: %w: install it or correct module in the configuration", err)
 	} else if info.IsDir() {
 		return nil, fmt.Errorf("module: %s is a folder: name the library in it", m.Module)

@@ -16,6 +16,7 @@ import (
 	"oneslot.dev/oneslot/config"
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/member/local"
+	"oneslot.dev/oneslot/member/remote"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
@@ -31,9 +32,21 @@ const (
 	toolStuck   = 2 * time.Minute
 )
 
-// reach makes the member that the configuration describes. Its process gets
-// this one's environment, changed by the configuration's.
+// reach makes the member that the configuration describes. The process of a
+// local one gets this one's environment, changed by the configuration's.
 func reach(cfg *config.Config, m *config.Member) (member.Member, error) {
+	if m.Address != "" {
+		return remote.New(remote.Config{
+			Name:        m.Name,
+			Address:     m.Address,
+			Token:       m.Token,
+			Certificate: m.Certificate,
+			Key:         m.Key,
+			Server:      m.Server,
+			ServerName:  m.ServerName,
+			ServerCA:    m.ServerCA,
+		}), nil
+	}
 	program, err := memberProgram(cfg)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"oneslot.dev/oneslot/host/appliance"
+)
+
+// connection serves one connection of a listener, and ends with it.
+type connection struct{}
+
+// The descriptors that the listener leaves open.
+const (
+	clientFD   = 3
+	listenerFD = 4
+)
+
+// Run serves the connection.
+func (c *connection) Run() error {
+	if err := seal(); err != nil {
+		return err
+	}
+	parent, err := inherited(listenerFD)
+	if err != nil {
+		return err
+	}
+	unix.CloseOnExec(clientFD)
+	file := os.NewFile(clientFD, "client")
+	client, err := net.FileConn(file)
+	if err != nil {
+		return fmt.Errorf("descriptor %d is no connection: this command is for the listener, not for people: %w", clientFD, err)
+	}
+	file.Close()
+	return appliance.Serve(client, parent)
+}

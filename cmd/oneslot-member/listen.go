@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"oneslot.dev/oneslot/host/appliance"
+)
+
+// defaultConfig is where an appliance's configuration stands if none is named.
+const defaultConfig = "/etc/oneslot/appliance.toml"
+
+// listen makes a network HSM of the tokens of the configuration.
+type listen struct {
+	Config string `default:"${config}" help:"Configuration of the appliance." placeholder:"FILE"`
+}
+
+// Run serves until SIGTERM or SIGINT, then drains; at a second one it ends at once.
+func (c *listen) Run() error {
+	config, err := appliance.LoadConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	out := &logFile{path: config.Log}
+	if err := out.open(); err != nil {
+		return fmt.Errorf("log: %w", err)
+	}
+	unlock, err := lockListener(config.Register)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	ln, err := listenSocket(config.Listen)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	l := &appliance.Listener{
+		Program: []string{self, "connection"},
+		Env:     connectionEnv(os.Environ()),
+		Load:    func() (*appliance.Config, error) { return appliance.LoadConfig(c.Config) },
+		Log:     slog.New(slog.NewTextHandler(out, nil)),
+	}
+	ctx, drain := context.WithCancel(context.Background())
+	defer drain()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		for s := range signals {
+			switch {
+			case s == syscall.SIGHUP:
+				reload(l, out)
+			case ctx.Err() != nil:
+				l.Kill()
+			default:
+				notify("STOPPING=1\nSTATUS=draining")
+				drain()
+			}
+		}
+	}()
+	notify("READY=1\nSTATUS=listening on " + ln.Addr().String())
+	return l.Serve(ctx, ln)
+}
+
+func reload(l *appliance.Listener, out *logFile) {
+	var now unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	notify(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", now.Nano()/1000))
+	out.open() // rotated, perhaps; if not, the old one is kept
+	status := "STATUS=listening"
+	if err := l.Reload(); err != nil {
+		status = "STATUS=listening; the changed configuration is wrong: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	notify("READY=1\n" + status)
+}
+
+// connectionEnv is what the vendor's modules see: all but what systemd says to
+// the listener.
+func connectionEnv(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		return strings.HasPrefix(v, "LISTEN_") || strings.HasPrefix(v, "NOTIFY_SOCKET=") || strings.HasPrefix(v, "WATCHDOG_")
+	})
+}
+
+// listenSocket is the socket that systemd hands over, else one on the address.
+func listenSocket(address string) (net.Listener, error) {
+	if pid, _ := strconv.Atoi(os.Getenv("LISTEN_PID")); pid == os.Getpid() && os.Getenv("LISTEN_FDS") == "1" {
+		const first = 3 // sd_listen_fds(3)
+		unix.CloseOnExec(first)
+		file := os.NewFile(first, "listen")
+		defer file.Close()
+		ln, err := net.FileListener(file)
+		if err != nil {
+			return nil, fmt.Errorf("the socket from systemd: %w", err)
+		}
+		if _, ok := ln.(*net.TCPListener); !ok {
+			return nil, fmt.Errorf("the socket from systemd is no TCP socket: correct the socket unit")
+		}
+		return ln, nil
+	}
+	if address == "" {
+		return nil, fmt.Errorf("listen: no address: add listen = \"0.0.0.0:7411\" to the configuration")
+	}
+	return net.Listen("tcp", address)
+}
+
+// notify tells systemd, if it is there (sd_notify(3)).
+func notify(state string) {
+	path := os.Getenv("NOTIFY_SOCKET")
+	if path == "" {
+		return
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	io.WriteString(conn, state)
+}
+
+// logFile is a log that can be opened anew when it was rotated.
+type logFile struct {
+	path string
+	file *os.File
+}
+
+// open opens the file, at the place of an earlier one.
+func (l *logFile) open() error {
+	if l.path == "" {
+		l.file = os.Stderr
+		return nil
+	}
+	file, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+	if err != nil {
+		return err
+	}
+	if l.file == nil {
+		l.file = file
+		return nil
+	}
+	defer file.Close()
+	// The number stays: writers need no lock.
+	return unix.Dup3(int(file.Fd()), int(l.file.Fd()), unix.O_CLOEXEC)
+}
+
+func (l *logFile) Write(b []byte) (int, error) { return l.file.Write(b) }

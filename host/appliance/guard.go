@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package appliance
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// A guard stands between a client and the token: it enforces the grant and the
+// limits, and writes the audit. Nothing of the vendor module is behind it.
+type guard struct {
+	host  wire.Host
+	token string
+	grant Grant
+	limit *Limits
+	tries *tries
+	audit *audit
+	log   *slog.Logger
+
+	sessions atomic.Int64
+	inside   chan struct{} // a place for each call in the vendor module
+	running  atomic.Int64  // calls of clients, probes left out
+	last     atomic.Int64  // when the last of them ended, Unix nanoseconds
+	broken   sync.Once     // that the token cannot be had is told once
+
+	mu    sync.Mutex        // guards names
+	names map[uint64]string // of keys by handle, until the login changes
+}
+
+func newGuard(host wire.Host, token string, grant Grant, limit *Limits, tries *tries, audit *audit, log *slog.Logger) *guard {
+	g := &guard{host: host, token: token, grant: grant, limit: limit, tries: tries, audit: audit, log: log,
+		inside: make(chan struct{}, limit.Calls), names: map[uint64]string{}}
+	g.last.Store(time.Now().UnixNano())
+	return g
+}
+
+// Open opens a session, unless the client has as many as it may.
+func (g *guard) Open(view wire.View) (wire.HostSession, error) {
+	if g.sessions.Add(1) > int64(g.limit.Sessions) {
+		g.sessions.Add(-1)
+		return nil, pkcs11.CKR_SESSION_COUNT
+	}
+	session, err := g.host.Open(view)
+	if err != nil {
+		g.sessions.Add(-1)
+		g.broken.Do(func() { g.log.Error("token-unavailable", "reason", err) })
+		return nil, err
+	}
+	return &guarded{HostSession: session, guard: g}, nil
+}
+
+// idle is how long no call of the client has been under way.
+func (g *guard) idle() time.Duration {
+	if g.running.Load() > 0 {
+		return 0
+	}
+	return time.Since(time.Unix(0, g.last.Load()))
+}
+
+// guarded is a session that the guard looks after.
+type guarded struct {
+	wire.HostSession
+	guard  *guard
+	active [operations]string // the key of each active operation
+}
+
+// Close closes the session.
+func (s *guarded) Close() {
+	s.HostSession.Close()
+	s.guard.sessions.Add(-1)
+}
+
+// Around answers a call, if the grant allows it.
+func (s *guarded) Around(ctx context.Context, c wire.Call, answer func()) {
+	g := s.guard
+	if c.Number() == wire.NumberProbe {
+		answer()
+		return
+	}
+	g.running.Add(1)
+	defer func() {
+		g.last.Store(time.Now().UnixNano())
+		g.running.Add(-1)
+	}()
+	select {
+	case g.inside <- struct{}{}:
+		defer func() { <-g.inside }()
+	case <-ctx.Done():
+		wire.Refuse(c, pkcs11.CKR_FUNCTION_CANCELED)
+		return
+	}
+	key := s.key(ctx, c)
+	if rv := g.grant.forbids(c, s.identify(ctx)); rv != pkcs11.CKR_OK {
+		wire.Refuse(c, rv)
+	} else if givesPIN(c) {
+		s.login(ctx, c, answer)
+	} else {
+		answer()
+	}
+	s.show(c)
+	s.note(c, key)
+}
+
+// givesPIN says whether a token compares a PIN for a call.
+func givesPIN(c wire.Call) bool {
+	switch c.(type) {
+	case *wire.Login, *wire.SetPIN, *wire.Join, *wire.InitToken:
+		return true
+	}
+	return false
+}
+
+// login answers a call that holds a PIN, if the client has a try left.
+func (s *guarded) login(ctx context.Context, c wire.Call, answer func()) {
+	g := s.guard
+	var info wire.GetTokenInfo
+	lastTry := s.GetTokenInfo(ctx, &info) == pkcs11.CKR_OK &&
+		info.Info.Flags&(pkcs11.CKF_USER_PIN_FINAL_TRY|pkcs11.CKF_SO_PIN_FINAL_TRY) != 0
+	err := g.tries.guard(ctx, g.token, lastTry, func() pkcs11.RV {
+		answer()
+		return c.Result()
+	})
+	if err != nil {
+		g.log.Warn("login-refused", "function", c.Number().String(), "reason", err)
+		wire.Refuse(c, pkcs11.CKR_PIN_LOCKED)
+	}
+	g.forget() // handles of private objects end with the login
+}
+
+// identify looks objects up for the grant.
+func (s *guarded) identify(ctx context.Context) identify {
+	return func(object uint64) wire.Identity {
+		call := wire.Identify{Object: object}
+		if s.Identify(ctx, &call) != pkcs11.CKR_OK {
+			return wire.Identity{}
+		}
+		return call.Identity
+	}
+}
+
+// show lets the client see that it may not write.
+func (s *guarded) show(c wire.Call) {
+	if !s.guard.grant.ReadOnly || c.Result() != pkcs11.CKR_OK {
+		return
+	}
+	switch c := c.(type) {
+	case *wire.Describe:
+		c.Token.Token.Flags |= pkcs11.CKF_WRITE_PROTECTED
+	case *wire.GetTokenInfo:
+		c.Info.Flags |= pkcs11.CKF_WRITE_PROTECTED
+	}
+}

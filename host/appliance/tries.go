@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package appliance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"oneslot.dev/oneslot/pkcs11"
+)
+
+// tries limits how often a client may give a wrong PIN (field-L7), for all of
+// its connections together. The state stands in a file of the register, which
+// each process opens while it still may, and outlives all of them.
+//
+// A try counts as wrong before it is made, and is taken back when the PIN was
+// right: so a client gains nothing by hanging up. A byte of the file is locked
+// for each try that is under way, which tells it from one that was wrong.
+type tries struct {
+	file  *os.File
+	most  int
+	pause time.Duration
+	now   func() time.Time
+	turn  chan struct{} // one try at a time in this process: locks are the file's
+}
+
+const (
+	stateLock = 1 << 20
+	slotsAt   = 1<<20 + 1
+
+	// turnPatience is how long a login waits for others of the same client
+	// that use up the tries which are left; they mostly take milliseconds.
+	turnPatience = 15 * time.Second
+	turnRetry    = 10 * time.Millisecond
+
+	// Each wrong PIN after a pause doubles the next pause, so often.
+	mostDoublings = 8
+)
+
+// A record is what is remembered of a client on a token.
+type record struct {
+	Wrong int       `json:"wrong"` // PINs since the last right one, and tries under way
+	Last  time.Time `json:"last"`  // when the last of them began
+}
+
+var (
+	errThrottled = errors.New("too many wrong PINs of this client: it has to wait (limits: login_tries, login_pause)")
+	errLastTry   = errors.New("the token locks at the next wrong PIN, and this client's last one was wrong: log in by another client first")
+	errTurn      = errors.New("other logins of this client are under way and do not end")
+)
+
+func (r Register) triesFile(client string) string {
+	return filepath.Join(string(r), client+".tries")
+}
+
+func (r Register) tries(client string, l *Limits) (*tries, error) {
+	f, err := os.OpenFile(r.triesFile(client), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("register: %w", err)
+	}
+	return &tries{f, l.LoginTries, time.Duration(l.LoginPause), time.Now, make(chan struct{}, 1)}, nil
+}
+
+// guard lets a login reach the token if the client has a try left. lastTry says
+// that the token is about to lock: that try is not for a client that got PINs
+// wrong. An error says why the login was not made; when the file cannot be had,
+// that is in doubt against the client.
+func (t *tries) guard(ctx context.Context, token string, lastTry bool, login func() pkcs11.RV) error {
+	ctx, cancel := context.WithTimeout(ctx, turnPatience)
+	defer cancel()
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return errTurn
+	}
+	slot, err := t.begin(ctx, token, lastTry)
+	if err != nil {
+		return err
+	}
+	defer t.unlock(slot)
+	return t.end(token, login())
+}
+
+// begin takes a try.
+func (t *tries) begin(ctx context.Context, token string, lastTry bool) (slot int64, err error) {
+	retry := time.NewTicker(turnRetry)
+	defer retry.Stop()
+	for {
+		slot, err := t.attempt(token, lastTry)
+		if !errors.Is(err, errTurn) {
+			return slot, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, errTurn
+		case <-retry.C:
+		}
+	}
+}
+
+// attempt is errTurn while the tries under way are all that are left.
+func (t *tries) attempt(token string, lastTry bool) (int64, error) {
+	if err := t.lock(stateLock, true); err != nil {
+		return 0, err
+	}
+	defer t.unlock(stateLock)
+	all, err := t.read()
+	if err != nil {
+		return 0, err
+	}
+	free, underWay := t.slots()
+	r := all[token]
+	over := r.Wrong - t.most
+	switch {
+	case lastTry && r.Wrong > underWay:
+		return 0, errLastTry
+	case free < 0, over >= 0 && underWay > 0:
+		return 0, errTurn
+	case over >= 0 && t.now().Before(r.Last.Add(t.pause<<min(over, mostDoublings))):
+		return 0, errThrottled
+	}
+	if err := t.lock(free, false); err != nil {
+		return 0, err
+	}
+	r.Wrong++
+	r.Last = t.now()
+	all[token] = r
+	if err := t.write(all); err != nil {
+		t.unlock(free)
+		return 0, err
+	}
+	return free, nil
+}
+
+// slots returns a byte to lock for a try, -1 if there is none, and how many are
+// locked. Tries on other tokens count too, which costs a moment at most.
+func (t *tries) slots() (free int64, underWay int) {
+	free = -1
+	for i := range t.most {
+		at := slotsAt + int64(i)
+		if t.lock(at, false) != nil {
+			underWay++
+			continue
+		}
+		t.unlock(at)
+		free = at
+	}
+	return free, underWay
+}
+
+// end notes the outcome of a try.
+func (t *tries) end(token string, rv pkcs11.RV) error {
+	if err := t.lock(stateLock, true); err != nil {
+		return err
+	}
+	defer t.unlock(stateLock)
+	all, err := t.read()
+	if err != nil {
+		return err
+	}
+	r := all[token]
+	switch {
+	case rv == pkcs11.CKR_OK, !wrongPIN(rv) && r.Wrong <= 1:
+		delete(all, token)
+	case wrongPIN(rv):
+		r.Wrong = max(r.Wrong, 1)
+		all[token] = r
+	default: // the PIN was not compared
+		r.Wrong--
+		all[token] = r
+	}
+	return t.write(all)
+}
+
+// wrongPIN says whether a token compared the PIN and found it wrong. X_Join
+// tells its two PINs apart by CKR_PIN_INVALID.
+func wrongPIN(rv pkcs11.RV) bool {
+	switch rv {
+	case pkcs11.CKR_PIN_INCORRECT, pkcs11.CKR_PIN_INVALID, pkcs11.CKR_PIN_LEN_RANGE, pkcs11.CKR_PIN_LOCKED:
+		return true
+	}
+	return false
+}
+
+func (t *tries) read() (map[string]record, error) {
+	all := map[string]record{}
+	// What stands behind the first value was longer before.
+	err := json.NewDecoder(io.NewSectionReader(t.file, 0, stateLock)).Decode(&all)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", t.file.Name(), err)
+	}
+	return all, nil
+}
+
+func (t *tries) write(all map[string]record) error {
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	if _, err = t.file.WriteAt(text, 0); err != nil {
+		return err
+	}
+	return t.file.Truncate(int64(len(text)))
+}
+
+// lock locks one byte of the file, for this open file and not for the process:
+// the connections of one test are one process.
+func (t *tries) lock(at int64, wait bool) error {
+	how := unix.F_OFD_SETLK
+	if wait {
+		how = unix.F_OFD_SETLKW
+	}
+	for {
+		err := unix.FcntlFlock(t.file.Fd(), how, &unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1})
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func (t *tries) unlock(at int64) {
+	unix.FcntlFlock(t.file.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK, Start: at, Len: 1})
+}
