@@ -104,7 +104,7 @@ func (s *session) finish(rv pkcs11.RV, object uint64, w *wish) pkcs11.RV {
 		return rv
 	}
 	if rv = s.adopt(object, w); rv != pkcs11.CKR_OK {
-		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: object})
+		s.destroy(object)
 	}
 	return rv
 }
@@ -163,8 +163,8 @@ func (s *session) GenerateKeyPair(ctx context.Context, c *wire.GenerateKeyPair) 
 		rv = s.adopt(made.PrivateKey, private)
 	}
 	if rv != pkcs11.CKR_OK {
-		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: made.PublicKey})
-		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: made.PrivateKey})
+		s.destroy(made.PublicKey)
+		s.destroy(made.PrivateKey)
 		return rv
 	}
 	c.PublicKey, c.PrivateKey = made.PublicKey, made.PrivateKey
@@ -269,7 +269,7 @@ func (s *session) WrapKey(ctx context.Context, c *wire.WrapKey) pkcs11.RV {
 }
 
 // DestroyObject destroys an object, and what we remember or recorded of it.
-func (s *session) DestroyObject(ctx context.Context, c *wire.DestroyObject) pkcs11.RV {
+func (s *session) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11.RV {
 	if s.token.isHidden(c.Object) {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
@@ -281,10 +281,9 @@ func (s *session) DestroyObject(ctx context.Context, c *wire.DestroyObject) pkcs
 			return rv
 		}
 	}
-	if rv := s.raw.DestroyObject(ctx, c); rv != pkcs11.CKR_OK {
+	if rv := s.destroy(c.Object); rv != pkcs11.CKR_OK {
 		return rv
 	}
-	s.token.forget(c.Object)
 	if recorded && k.Flags&wire.OnToken != 0 {
 		s.dropOrigin(&k)
 	}

@@ -108,8 +108,7 @@ func (s *session) build(b *blob, token bool) (known, pkcs11.RV) {
 		rv = s.raw.SetAttributeValue(bg, &wire.SetAttributeValue{Object: object, Template: late})
 	}
 	if rv != pkcs11.CKR_OK {
-		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: object})
-		s.token.forget(object)
+		s.destroy(object)
 		return known{}, rv
 	}
 	return k, rv
@@ -119,7 +118,7 @@ func (s *session) build(b *blob, token bool) (known, pkcs11.RV) {
 func (s *session) materialise(b *blob, template pkcs11.Template) (uint64, pkcs11.RV) {
 	if b.carry == carryPlain {
 		c := wire.CreateObject{Template: template}
-		rv := s.raw.CreateObject(bg, &c)
+		rv := s.write(func() pkcs11.RV { return s.raw.CreateObject(bg, &c) })
 		return c.Object, rv
 	}
 	keys := s.domain()
@@ -129,11 +128,11 @@ func (s *session) materialise(b *blob, template pkcs11.Template) (uint64, pkcs11
 	}
 	c := wire.UnwrapKey{Mechanism: pkcs11.Mechanism{Type: b.mechanism, Null: true}, Unwrapping: by,
 		Wrapped: wire.Data(b.wrapped), Template: template}
-	rv := s.raw.UnwrapKey(bg, &c)
+	rv := s.write(func() pkcs11.RV { return s.raw.UnwrapKey(bg, &c) })
 	if rv == pkcs11.CKR_TEMPLATE_INCOMPLETE && b.identity.Class == pkcs11.CKO_SECRET_KEY && b.identity.Size > 0 {
 		// Some tokens want to know the length, others refuse to be told.
 		c.Template = append(template, pkcs11.Ulong(pkcs11.CKA_VALUE_LEN, b.identity.Size/8))
-		rv = s.raw.UnwrapKey(bg, &c)
+		rv = s.write(func() pkcs11.RV { return s.raw.UnwrapKey(bg, &c) })
 	}
 	return c.Key, rv
 }
@@ -174,7 +173,7 @@ func (s *session) publish(k *known) (known, pkcs11.RV) {
 		}
 	}
 	c := wire.CopyObject{Source: k.Object, Template: append(pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}, m.held...)}
-	rv := s.raw.CopyObject(bg, &c)
+	rv := s.write(func() pkcs11.RV { return s.raw.CopyObject(bg, &c) })
 	var made known
 	switch {
 	case rv == pkcs11.CKR_OK:

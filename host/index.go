@@ -40,7 +40,7 @@ func (s *session) copies(wanted *wire.Identity, enough uint64) (same []wire.Iden
 	handles := slices.Clone(s.token.index.handles[string(wanted.Fingerprint)])
 	s.token.state.Unlock()
 	for _, object := range handles {
-		k, rv := s.identify(object)
+		k, rv := s.identifyFound(object)
 		switch {
 		case rv == pkcs11.CKR_OBJECT_HANDLE_INVALID:
 		case rv != pkcs11.CKR_OK:
@@ -74,7 +74,7 @@ func (s *session) refreshIndex() pkcs11.RV {
 		}
 		print := s.printOf(object)
 		if print == nil {
-			k, rv := s.identify(object)
+			k, rv := s.identifyFound(object)
 			if rv != pkcs11.CKR_OK && rv != pkcs11.CKR_OBJECT_HANDLE_INVALID {
 				return rv
 			}

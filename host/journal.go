@@ -26,7 +26,7 @@ func (s *session) Record(_ context.Context, c *wire.Record) pkcs11.RV {
 	}
 	made := wire.CreateObject{Template: append(dataTemplate(journalApplication), pkcs11.Bytes(pkcs11.CKA_VALUE, value),
 		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, true))}
-	rv = s.raw.CreateObject(bg, &made)
+	rv = s.write(func() pkcs11.RV { return s.raw.CreateObject(bg, &made) })
 	if rv == pkcs11.CKR_OK {
 		s.token.hide(made.Object)
 	}
@@ -94,7 +94,7 @@ func (s *session) Unrecord(_ context.Context, c *wire.Unrecord) pkcs11.RV {
 	}
 	found, rv := s.objects(append(dataTemplate(journalApplication), pkcs11.Bytes(pkcs11.CKA_VALUE, value)))
 	for _, object := range found {
-		if rv := s.raw.DestroyObject(bg, &wire.DestroyObject{Object: object}); rv != pkcs11.CKR_OK && rv != pkcs11.CKR_OBJECT_HANDLE_INVALID {
+		if rv := s.destroy(object); rv != pkcs11.CKR_OK && rv != pkcs11.CKR_OBJECT_HANDLE_INVALID {
 			return rv
 		}
 		s.token.forget(object)

@@ -146,14 +146,13 @@ func (s *session) writeOrigin(k *known, shown pkcs11.Template) (made bool, rv pk
 	c := wire.CreateObject{Template: append(dataTemplate(originApplication),
 		pkcs11.Bytes(pkcs11.CKA_OBJECT_ID, k.Fingerprint), pkcs11.Bytes(pkcs11.CKA_VALUE, value),
 		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, k.Flags&wire.Private != 0))}
-	if rv := s.raw.CreateObject(bg, &c); rv != pkcs11.CKR_OK {
+	if rv := s.write(func() pkcs11.RV { return s.raw.CreateObject(bg, &c) }); rv != pkcs11.CKR_OK {
 		return false, rv
 	}
 	s.token.hide(c.Object)
 	if record != 0 {
 		// SoftHSM does not change the value of a data object.
-		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: record})
-		s.token.forget(record)
+		s.destroy(record)
 	}
 	s.token.state.Lock()
 	defer s.token.state.Unlock()
@@ -177,8 +176,7 @@ func (s *session) dropOrigin(k *known) {
 		return
 	}
 	for _, record := range records {
-		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: record})
-		s.token.forget(record)
+		s.destroy(record)
 	}
 	s.token.state.Lock()
 	defer s.token.state.Unlock()

@@ -123,3 +123,19 @@ func (s *session) objects(template pkcs11.Template) ([]uint64, pkcs11.RV) {
 		all = append(all, c.Objects.Values...)
 	}
 }
+
+// write makes, copies or destroys an object on the token, one at a time.
+func (s *session) write(call func() pkcs11.RV) pkcs11.RV {
+	s.token.writing.Lock()
+	defer s.token.writing.Unlock()
+	return call()
+}
+
+// destroy destroys an object and forgets it.
+func (s *session) destroy(object uint64) pkcs11.RV {
+	rv := s.write(func() pkcs11.RV { return s.raw.DestroyObject(bg, &wire.DestroyObject{Object: object}) })
+	if rv == pkcs11.CKR_OK {
+		s.token.forget(object)
+	}
+	return rv
+}

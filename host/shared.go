@@ -14,6 +14,11 @@ import (
 type shared struct {
 	domain domainCache
 
+	// writing is held while one of our own calls writes to the token: object
+	// files of SoftHSM 2.6.1 are guarded by locks of the process, which
+	// threads do not see, and C_CreateObject fails with CKR_GENERAL_ERROR now and then.
+	writing sync.Mutex
+
 	state   sync.Mutex // guards what follows; never held during a call of the module
 	open    int        // sessions
 	epoch   uint64     // counts logins and logouts: handles of private objects end with them

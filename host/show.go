@@ -179,11 +179,11 @@ func (s *session) replace(k *known, native, changed pkcs11.Template) pkcs11.RV {
 	if !token {
 		s.token.remember(made.Object, &making{held: b.held, shown: changed})
 	} else if _, rv = s.writeOrigin(k, changed); rv != pkcs11.CKR_OK {
-		s.raw.DestroyObject(bg, &wire.DestroyObject{Object: made.Object})
+		s.destroy(made.Object)
 		return rv
 	}
 	s.token.forget(k.Object)
-	return s.raw.DestroyObject(bg, &wire.DestroyObject{Object: k.Object})
+	return s.destroy(k.Object)
 }
 
 // change splits a change into what the token is told and what is shown
