@@ -20,6 +20,8 @@ type sandboxCommand struct {
 	Pin     string `help:"User PIN (default 1234)."`
 	SoPin   string `help:"Security officer's PIN (default 12345678)."`
 	Module  string `help:"SoftHSM's library (default: found)." placeholder:"FILE"`
+	Network bool   `help:"Put each token on an appliance of its own, on loopback."`
+	Stop    bool   `help:"Stop the appliances that --network started."`
 	Reset   bool   `help:"Destroy the tokens that are there, with their keys, and start afresh."`
 }
 
@@ -35,7 +37,13 @@ func (c *sandboxCommand) Run(ctx context.Context, d *desk) error {
 		return err
 	}
 	defer unlock()
+	if c.Stop {
+		return c.stop(ctx, dir)
+	}
 	box, err := c.prepare(ctx, d, dir)
+	if err == nil {
+		err = box.startAppliances(ctx, d, dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -64,6 +72,9 @@ func (c *sandboxCommand) prepare(ctx context.Context, d *desk, dir string) (*san
 		d.note("sandbox %s: was left half made; making it anew", dir)
 	}
 	wanted, err := c.wanted(dir)
+	if err == nil && old != nil && old.Network {
+		err = old.stopAppliances(ctx, dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +93,7 @@ func (c *sandboxCommand) matches(old *sandbox, dir string) error {
 		{c.Pin != "" && c.Pin != old.PIN, "--pin"},
 		{c.SoPin != "" && c.SoPin != old.SOPIN, "--so-pin"},
 		{c.Module != "" && c.Module != old.Module, "--module"},
+		{c.Network && !old.Network, "--network"},
 	} {
 		if o.differs {
 			other = append(other, o.name)
@@ -102,6 +114,7 @@ func (c *sandboxCommand) wanted(dir string) (*sandbox, error) {
 		PIN:     firstText(c.Pin, "1234"),
 		SOPIN:   firstText(c.SoPin, "12345678"),
 		Module:  c.Module,
+		Network: c.Network,
 	}
 	if box.Members == 0 {
 		box.Members = 3

@@ -29,6 +29,9 @@ type sandbox struct {
 	PIN      string `json:"pin"` // of throw-away tokens; the file is readable by its owner alone
 	SOPIN    string `json:"so_pin"`
 	Module   string `json:"module"` // SoftHSM's
+
+	Network   bool     `json:"network,omitempty"`
+	Addresses []string `json:"addresses,omitempty"` // of the appliances
 }
 
 const (
@@ -121,6 +124,7 @@ func (box *sandbox) build(ctx context.Context, d *desk, dir string) error {
 		func() error { return box.makeTokens(ctx, dir) },
 		func() error { return os.WriteFile(configFile(dir), box.toml(dir), 0o600) },
 		func() error { return box.join(ctx, d, dir) },
+		func() error { return box.network(ctx, dir) },
 		func() error { box.Complete = true; return box.writeMarker(dir) },
 	} {
 		if err == nil {
@@ -136,7 +140,7 @@ func (box *sandbox) build(ctx context.Context, d *desk, dir string) error {
 // clearSandbox removes what sandboxes consist of, and nothing that somebody
 // else put beside it.
 func clearSandbox(dir string) error {
-	names := []string{filepath.Base(configFile(dir)), secretName, "oneslot.log", "run"}
+	names := []string{filepath.Base(configFile(dir)), secretName, "oneslot.log", "run", networkClient + ".crt", networkClient + ".key"}
 	for i := range 32 {
 		names = append(names, memberName(i))
 	}
@@ -209,8 +213,7 @@ func (box *sandbox) join(ctx context.Context, d *desk, dir string) error {
 // from seeing several.
 func (box *sandbox) toml(dir string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by oneslot sandbox.\ngroup_only = true\nruntime_dir = %s\n\n[log]\nfile = %s\n",
-		tomlQuote(filepath.Join(dir, "run")), tomlQuote(filepath.Join(dir, "oneslot.log")))
+	b.WriteString(box.tomlHead(dir))
 	var names []string
 	for i := range box.Members {
 		name := memberName(i)
@@ -218,8 +221,17 @@ func (box *sandbox) toml(dir string) []byte {
 		fmt.Fprintf(&b, "\n[[member]]\nname = %s\nmodule = %s\ntoken = %s\n[member.env]\nSOFTHSM2_CONF = %s\n",
 			tomlQuote(name), tomlQuote(box.Module), tomlQuote(box.Label), tomlQuote(softhsmConf(dir, name)))
 	}
-	fmt.Fprintf(&b, "\n[[group]]\nname = \"sandbox\"\nlabel = %s\nmembers = [%s]\n", tomlQuote(box.Label), strings.Join(names, ", "))
+	b.WriteString(box.tomlGroup(names))
 	return []byte(b.String())
+}
+
+func (box *sandbox) tomlHead(dir string) string {
+	return fmt.Sprintf("# Written by oneslot sandbox.\ngroup_only = true\nruntime_dir = %s\n\n[log]\nfile = %s\n",
+		tomlQuote(filepath.Join(dir, "run")), tomlQuote(filepath.Join(dir, "oneslot.log")))
+}
+
+func (box *sandbox) tomlGroup(quoted []string) string {
+	return fmt.Sprintf("\n[[group]]\nname = \"sandbox\"\nlabel = %s\nmembers = [%s]\n", tomlQuote(box.Label), strings.Join(quoted, ", "))
 }
 
 // tomlQuote: every JSON string is a basic string of TOML.
