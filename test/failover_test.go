@@ -3,6 +3,7 @@
 package test_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,13 @@ import (
 )
 
 const threads = 16
+
+// load begins to work, and ends with the test at the latest.
+func (a *app) load(threads int, works ...token.Work) *token.Load {
+	l := a.Start(threads, works...)
+	a.w.t.Cleanup(func() { l.Stop() })
+	return l
+}
 
 // unharmed ends the load, of which no call may have failed.
 func unharmed(t *testing.T, load *token.Load) {
@@ -24,12 +32,11 @@ func unharmed(t *testing.T, load *token.Load) {
 // replaced does harm to a member's process, and waits until there is another.
 func (w *world) replaced(member string, harm func(string) error) {
 	w.t.Helper()
-	before, err := w.PIDs(member)
-	w.must(err)
+	before := w.PIDs(member)
 	w.must(harm(member))
 	w.await("another process of member "+member, func() bool {
-		now, err := w.PIDs(member)
-		return err == nil && len(now) == 1 && now[0] != before[0]
+		now := w.PIDs(member)
+		return len(now) == 1 && !slices.Contains(before, now[0])
 	})
 }
 
@@ -37,7 +44,7 @@ func (w *world) replaced(member string, harm func(string) error) {
 func TestKilledMemberCostsNoCall(t *testing.T) {
 	w := newWorld(t, 3)
 	a := w.login()
-	load := a.Start(threads, a.everything()...)
+	load := a.load(threads, a.everything()...)
 	w.must(w.Works("b"))
 	w.replaced("b", w.Kill)
 	w.must(w.Ready())
@@ -49,7 +56,7 @@ func TestKilledMemberCostsNoCall(t *testing.T) {
 func TestStoppedMemberCostsNoCall(t *testing.T) {
 	w := newWorld(t, 3)
 	a := w.login()
-	load := a.Start(threads, a.everything()...)
+	load := a.load(threads, a.everything()...)
 	w.must(w.Works("b"))
 	w.replaced("b", w.Pause)
 	w.must(w.Ready())
@@ -61,7 +68,7 @@ func TestStoppedMemberCostsNoCall(t *testing.T) {
 func TestEachMemberKilledInTurn(t *testing.T) {
 	w := newWorld(t, 3)
 	a := w.login()
-	load := a.Start(threads, a.everything()...)
+	load := a.load(threads, a.everything()...)
 	for _, member := range w.Members {
 		w.must(w.Works(member))
 		w.replaced(member, w.Kill)

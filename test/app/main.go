@@ -25,6 +25,7 @@ type options struct {
 	module, token, pin, key, work string
 	threads                       int
 	duration                      time.Duration
+	deaf                          bool
 }
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	flag.StringVar(&o.work, "work", "rsa,ecdsa,hmac,cbc,gcm,digest,random", "`kinds` of work")
 	flag.IntVar(&o.threads, "threads", 16, "number of threads")
 	flag.DurationVar(&o.duration, "for", 10*time.Second, "how long to work; 0: until interrupted")
+	flag.BoolVar(&o.deaf, "deaf", false, "do not end on an interrupt from the terminal")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "p11stress:", err)
@@ -45,7 +47,12 @@ func main() {
 
 func run(o options) (err error) {
 	end := make(chan os.Signal, 1)
-	signal.Notify(end, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(end, syscall.SIGTERM)
+	if o.deaf {
+		signal.Ignore(os.Interrupt)
+	} else {
+		signal.Notify(end, os.Interrupt)
+	}
 	t, err := token.Open(o.module, o.token)
 	if err != nil {
 		return err

@@ -21,30 +21,21 @@ func (c *Cluster) Pause(member string) error { return c.signal(member, syscall.S
 // Resume lets processes go on that were stopped and still are there.
 func (c *Cluster) Resume(member string) error { return c.signal(member, syscall.SIGCONT, false) }
 
-// PIDs are the member's processes, one for each engine that is connected.
-func (c *Cluster) PIDs(member string) ([]int, error) {
-	engines, err := c.Status()
-	if err != nil {
-		return nil, err
-	}
+// PIDs are the member's processes, one for each application. They are looked up
+// with the kernel, since `oneslot status` shows one, however many applications an
+// engine serves.
+func (c *Cluster) PIDs(member string) []int {
 	var pids []int
-	for _, e := range engines {
-		for _, g := range e.Groups {
-			for _, m := range g.Members {
-				if m.Name == member && m.PID != 0 {
-					pids = append(pids, m.PID)
-				}
-			}
+	for _, p := range c.Processes() {
+		if p.Member == member {
+			pids = append(pids, p.PID)
 		}
 	}
-	return pids, nil
+	return pids
 }
 
 func (c *Cluster) signal(member string, signal syscall.Signal, must bool) error {
-	pids, err := c.PIDs(member)
-	if err != nil {
-		return err
-	}
+	pids := c.PIDs(member)
 	if must && len(pids) == 0 {
 		return fmt.Errorf("member %s has no process", member)
 	}
@@ -62,6 +53,7 @@ type Process struct {
 	PID    int
 	Name   string // of the program
 	Parent int
+	Member string // whose process it is; empty: an engine
 }
 
 // Processes finds what runs on this cluster by the environment it was started
@@ -70,8 +62,9 @@ func (c *Cluster) Processes() []Process {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	var all []Process
 	for _, folder := range folders {
-		environment, err := os.ReadFile(filepath.Join(folder, "environ"))
-		if err != nil || !slices.Contains(strings.Split(string(environment), "\x00"), "ONESLOT_CONF="+c.Conf) {
+		text, err := os.ReadFile(filepath.Join(folder, "environ"))
+		environment := strings.Split(string(text), "\x00")
+		if err != nil || !slices.Contains(environment, "ONESLOT_CONF="+c.Conf) {
 			continue
 		}
 		// "pid (name) state parent …", of a process that may have ended since.
@@ -84,7 +77,13 @@ func (c *Cluster) Processes() []Process {
 		}
 		pid, _ := strconv.Atoi(filepath.Base(folder))
 		parent, _ := strconv.Atoi(fields[1])
-		all = append(all, Process{pid, name, parent})
+		p := Process{PID: pid, Name: name, Parent: parent}
+		for _, member := range c.Members {
+			if name == "oneslot-member" && slices.Contains(environment, c.Bare(member)) {
+				p.Member = member
+			}
+		}
+		all = append(all, p)
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 // A Load is many threads at work on a token, each in a session of its own.
 type Load struct {
 	stop    chan struct{}
+	once    sync.Once // closes stop
 	threads sync.WaitGroup
 
 	verified, failed, wrong atomic.Int64
@@ -120,9 +121,10 @@ func (l *Load) Total() (Result, error) {
 	return l.total, errors.Join(l.problems...)
 }
 
-// Stop lets the calls under way end, and returns the total.
+// Stop lets the calls under way end, and returns the total. It may be called
+// again.
 func (l *Load) Stop() (Result, error) {
-	close(l.stop)
+	l.once.Do(func() { close(l.stop) })
 	l.threads.Wait()
 	return l.Total()
 }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test_test
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A stress is p11stress as a process of its own.
+type stress struct {
+	*exec.Cmd
+	w   *world
+	out bytes.Buffer
+}
+
+// stress starts p11stress in a process group of its own, as a shell does.
+func (w *world) stress(args ...string) *stress {
+	w.t.Helper()
+	s := &stress{Cmd: w.Command(filepath.Join(bin, "p11stress"), args...), w: w}
+	if socket := w.socket(); socket != "" {
+		s.Env = append(s.Env, "ONESLOT_SOCKET="+socket)
+	}
+	s.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.Stdout, s.Stderr = &s.out, &s.out
+	w.must(s.Start())
+	return s
+}
+
+// end lets it come to an end, which must be a good one.
+func (s *stress) end() {
+	s.w.t.Helper()
+	s.w.must(s.Process.Signal(syscall.SIGTERM))
+	defer time.AfterFunc(2*time.Minute, func() { s.Process.Kill() }).Stop()
+	if err := s.Wait(); err != nil || !strings.Contains(s.out.String(), "total: ") {
+		s.w.t.Errorf("p11stress: %v\n%s", err, s.out.String())
+	}
+}
+
+// However an application ends, its engine and the member processes end too.
+func TestNothingOutlivesTheApplication(t *testing.T) {
+	w := newWorld(t, 3)
+	s := w.stress("-for=0", "-work=rsa,digest")
+	w.must(w.Ready())
+	w.must(w.Works("b"))
+	if running := w.Processes(); len(running) != 4 {
+		t.Errorf("running: %v, want an engine and three members", running)
+	}
+	w.must(s.Process.Kill())
+	if err := s.Wait(); err == nil {
+		t.Error("it was not killed")
+	}
+	w.alone()
+}
+
+// A member process that is stopped cannot notice that its engine is gone, so
+// the engine ends it first.
+func TestStoppedMemberDoesNotOutliveTheApplication(t *testing.T) {
+	w := newWorld(t, 3)
+	s := w.stress("-for=0", "-work=digest")
+	w.must(w.Ready())
+	w.must(w.Works("b"))
+	w.must(w.Pause("b"))
+	w.must(s.Process.Kill())
+	_ = s.Wait()
+	w.alone()
+}
+
+// What a terminal sends to the application's process group reaches neither
+// engine nor members.
+func TestInterruptIsNotForTheEngine(t *testing.T) {
+	w := newWorld(t, 3)
+	s := w.stress("-for=0", "-deaf")
+	w.must(w.Ready())
+	w.must(w.Works("b"))
+	before := w.Processes()
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGINT} {
+		w.must(syscall.Kill(-s.Process.Pid, signal))
+		w.must(w.Works("a"))
+		w.must(w.Works("b"))
+	}
+	if after := w.Processes(); len(after) != len(before) || after[0] != before[0] {
+		t.Errorf("before: %v, after: %v", before, after)
+	}
+	s.end()
+	w.alone()
+}
