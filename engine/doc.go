@@ -15,6 +15,7 @@
 //	attribute.go    reading and changing attributes
 //	create.go       generating, creating, destroying
 //	operation.go    the state of a cryptographic operation, and its beginning
+//	cancel.go       ending one unfinished
 //	single.go       single-part sign, verify, encrypt, decrypt, digest
 //	length.go       answers to questions for a length
 package engine

@@ -150,7 +150,7 @@ func (a *application) attach(frames *wire.Frames) pkcs11.RV {
 // carriesSecret says whether the arguments of a call are to be wiped.
 func carriesSecret(call wire.Call) bool {
 	switch call.Number() {
-	case wire.NumberLogin, wire.NumberSetPIN, wire.NumberInitPIN, wire.NumberInitToken, wire.NumberCreateObject:
+	case wire.NumberLogin, wire.NumberLoginUser, wire.NumberSetPIN, wire.NumberInitPIN, wire.NumberInitToken, wire.NumberCreateObject:
 		return true
 	}
 	return false

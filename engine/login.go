@@ -25,6 +25,19 @@ func (a *application) Login(_ context.Context, c *wire.Login) pkcs11.RV {
 	return pkcs11.CKR_USER_TYPE_INVALID
 }
 
+// LoginUser is C_LoginUser. The tokens have one user without a name, so that
+// any other name is wrong (PKCS#11 3.0, 5.6.9: "the token may impose subset
+// restrictions" on names).
+func (a *application) LoginUser(ctx context.Context, c *wire.LoginUser) pkcs11.RV {
+	if _, rv := a.session(c.Session); rv != pkcs11.CKR_OK {
+		return rv
+	}
+	if c.Username.Len() != 0 {
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
+	return a.Login(ctx, &wire.Login{Session: c.Session, User: c.User, Pin: c.Pin})
+}
+
 func (s *session) login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	sl := s.slot
 	sl.turn <- struct{}{}

@@ -116,7 +116,7 @@ func (a *application) begin(handle uint64, k kind, m pkcs11.Mechanism, keyHandle
 		return rv
 	}
 	if m.Absent {
-		return pkcs11.CKR_ARGUMENTS_BAD
+		return s.cancelByInit(k)
 	}
 	op := &operation{kind: k, mechanism: m}
 	op.mechanism.Parameter = append([]byte(nil), m.Parameter...)

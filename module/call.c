@@ -36,6 +36,12 @@ void call_refuse(struct call *c, CK_RV rv)
 		c->rv = rv;
 }
 
+CK_RV call_unsupported(void)
+{
+	return process_initialized() ? CKR_FUNCTION_NOT_SUPPORTED
+				     : CKR_CRYPTOKI_NOT_INITIALIZED;
+}
+
 static bool has_body(CK_RV rv)
 {
 	return rv == CKR_OK || rv == CKR_BUFFER_TOO_SMALL ||

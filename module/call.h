@@ -33,6 +33,9 @@ bool call_send(struct call *c);
 void call_check(struct call *c);
 CK_RV call_end(struct call *c);
 
+/* What a function returns that no member offers. */
+CK_RV call_unsupported(void);
+
 /* Fails the call before it is sent. */
 void call_refuse(struct call *c, CK_RV rv);
 
@@ -73,5 +76,7 @@ void get_answers(struct call *c, CK_ATTRIBUTE *list, CK_ULONG count);
 
 /* In mechanism.c. */
 void put_mechanism(struct call *c, const CK_MECHANISM *m);
+/* Of an Init, where NULL ends the active operation instead (3.0, 5.8.1 and others). */
+void put_beginning(struct call *c, const CK_MECHANISM *m);
 
 #endif

@@ -230,3 +230,14 @@ void put_mechanism(struct call *c, const CK_MECHANISM *m)
 	put_params(c, m);
 	put_bytes_end(c, begin);
 }
+
+void put_beginning(struct call *c, const CK_MECHANISM *m)
+{
+	if (m) {
+		put_mechanism(c, m);
+		return;
+	}
+	put_u8(c, 0);
+	put_ulong(c, 0);
+	put_bytes(c, NULL, 0);
+}

@@ -2,6 +2,7 @@
 /* Code generated from wire/calls.def by wire/gen. DO NOT EDIT. */
 #include "call.h"
 #include "calls_gen.h"
+#include "interface.h"
 
 CK_RV C_GetInfo(CK_INFO_PTR info)
 {
@@ -363,7 +364,7 @@ CK_RV C_EncryptInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	if (!call_begin(&c, CALL_C_ENCRYPT_INIT))
 		return c.rv;
 	put_ulong(&c, session);
-	put_mechanism(&c, mechanism);
+	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
 	return call_end(&c);
@@ -421,7 +422,7 @@ CK_RV C_DecryptInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	if (!call_begin(&c, CALL_C_DECRYPT_INIT))
 		return c.rv;
 	put_ulong(&c, session);
-	put_mechanism(&c, mechanism);
+	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
 	return call_end(&c);
@@ -477,7 +478,7 @@ CK_RV C_DigestInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism)
 	if (!call_begin(&c, CALL_C_DIGEST_INIT))
 		return c.rv;
 	put_ulong(&c, session);
-	put_mechanism(&c, mechanism);
+	put_beginning(&c, mechanism);
 	call_send(&c);
 	return call_end(&c);
 }
@@ -543,7 +544,7 @@ CK_RV C_SignInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	if (!call_begin(&c, CALL_C_SIGN_INIT))
 		return c.rv;
 	put_ulong(&c, session);
-	put_mechanism(&c, mechanism);
+	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
 	return call_end(&c);
@@ -598,7 +599,7 @@ CK_RV C_SignRecoverInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	if (!call_begin(&c, CALL_C_SIGN_RECOVER_INIT))
 		return c.rv;
 	put_ulong(&c, session);
-	put_mechanism(&c, mechanism);
+	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
 	return call_end(&c);
@@ -627,7 +628,7 @@ CK_RV C_VerifyInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	if (!call_begin(&c, CALL_C_VERIFY_INIT))
 		return c.rv;
 	put_ulong(&c, session);
-	put_mechanism(&c, mechanism);
+	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
 	return call_end(&c);
@@ -680,7 +681,7 @@ CK_RV C_VerifyRecoverInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	if (!call_begin(&c, CALL_C_VERIFY_RECOVER_INIT))
 		return c.rv;
 	put_ulong(&c, session);
-	put_mechanism(&c, mechanism);
+	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
 	return call_end(&c);
@@ -901,7 +902,260 @@ CK_RV C_WaitForSlotEvent(CK_ULONG flags, CK_SLOT_ID_PTR slot, CK_VOID_PTR opaque
 	return call_end(&c);
 }
 
-static const CK_FUNCTION_LIST functions = {
+CK_RV C_LoginUser(CK_SESSION_HANDLE session, CK_ULONG user, CK_BYTE_PTR pin,
+                  CK_ULONG pin_len, CK_BYTE_PTR username, CK_ULONG username_len)
+{
+	struct call c;
+
+	if (!call_begin(&c, CALL_C_LOGIN_USER))
+		return c.rv;
+	put_ulong(&c, session);
+	put_ulong(&c, user);
+	put_bytes(&c, pin, pin_len);
+	put_bytes(&c, username, username_len);
+	call_send(&c);
+	return call_end(&c);
+}
+
+CK_RV C_SessionCancel(CK_SESSION_HANDLE session, CK_ULONG flags)
+{
+	struct call c;
+
+	if (!call_begin(&c, CALL_C_SESSION_CANCEL))
+		return c.rv;
+	put_ulong(&c, session);
+	put_ulong(&c, flags);
+	call_send(&c);
+	return call_end(&c);
+}
+
+CK_RV C_MessageEncryptInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
+                           CK_OBJECT_HANDLE key)
+{
+	(void)session;
+	(void)mechanism;
+	(void)key;
+	return call_unsupported();
+}
+
+CK_RV C_EncryptMessage(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                       CK_ULONG parameter_len, CK_BYTE_PTR associated,
+                       CK_ULONG associated_len, CK_BYTE_PTR plaintext,
+                       CK_ULONG plaintext_len, CK_BYTE_PTR ciphertext,
+                       CK_ULONG_PTR ciphertext_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)associated;
+	(void)associated_len;
+	(void)plaintext;
+	(void)plaintext_len;
+	(void)ciphertext;
+	(void)ciphertext_len;
+	return call_unsupported();
+}
+
+CK_RV C_EncryptMessageBegin(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                            CK_ULONG parameter_len, CK_BYTE_PTR associated,
+                            CK_ULONG associated_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)associated;
+	(void)associated_len;
+	return call_unsupported();
+}
+
+CK_RV C_EncryptMessageNext(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                           CK_ULONG parameter_len, CK_BYTE_PTR plaintext,
+                           CK_ULONG plaintext_len, CK_BYTE_PTR ciphertext,
+                           CK_ULONG_PTR ciphertext_len, CK_ULONG flags)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)plaintext;
+	(void)plaintext_len;
+	(void)ciphertext;
+	(void)ciphertext_len;
+	(void)flags;
+	return call_unsupported();
+}
+
+CK_RV C_MessageEncryptFinal(CK_SESSION_HANDLE session)
+{
+	(void)session;
+	return call_unsupported();
+}
+
+CK_RV C_MessageDecryptInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
+                           CK_OBJECT_HANDLE key)
+{
+	(void)session;
+	(void)mechanism;
+	(void)key;
+	return call_unsupported();
+}
+
+CK_RV C_DecryptMessage(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                       CK_ULONG parameter_len, CK_BYTE_PTR associated,
+                       CK_ULONG associated_len, CK_BYTE_PTR ciphertext,
+                       CK_ULONG ciphertext_len, CK_BYTE_PTR plaintext,
+                       CK_ULONG_PTR plaintext_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)associated;
+	(void)associated_len;
+	(void)ciphertext;
+	(void)ciphertext_len;
+	(void)plaintext;
+	(void)plaintext_len;
+	return call_unsupported();
+}
+
+CK_RV C_DecryptMessageBegin(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                            CK_ULONG parameter_len, CK_BYTE_PTR associated,
+                            CK_ULONG associated_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)associated;
+	(void)associated_len;
+	return call_unsupported();
+}
+
+CK_RV C_DecryptMessageNext(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                           CK_ULONG parameter_len, CK_BYTE_PTR ciphertext,
+                           CK_ULONG ciphertext_len, CK_BYTE_PTR plaintext,
+                           CK_ULONG_PTR plaintext_len, CK_ULONG flags)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)ciphertext;
+	(void)ciphertext_len;
+	(void)plaintext;
+	(void)plaintext_len;
+	(void)flags;
+	return call_unsupported();
+}
+
+CK_RV C_MessageDecryptFinal(CK_SESSION_HANDLE session)
+{
+	(void)session;
+	return call_unsupported();
+}
+
+CK_RV C_MessageSignInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
+                        CK_OBJECT_HANDLE key)
+{
+	(void)session;
+	(void)mechanism;
+	(void)key;
+	return call_unsupported();
+}
+
+CK_RV C_SignMessage(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                    CK_ULONG parameter_len, CK_BYTE_PTR data, CK_ULONG data_len,
+                    CK_BYTE_PTR signature, CK_ULONG_PTR signature_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)data;
+	(void)data_len;
+	(void)signature;
+	(void)signature_len;
+	return call_unsupported();
+}
+
+CK_RV C_SignMessageBegin(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                         CK_ULONG parameter_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	return call_unsupported();
+}
+
+CK_RV C_SignMessageNext(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                        CK_ULONG parameter_len, CK_BYTE_PTR data, CK_ULONG data_len,
+                        CK_BYTE_PTR signature, CK_ULONG_PTR signature_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)data;
+	(void)data_len;
+	(void)signature;
+	(void)signature_len;
+	return call_unsupported();
+}
+
+CK_RV C_MessageSignFinal(CK_SESSION_HANDLE session)
+{
+	(void)session;
+	return call_unsupported();
+}
+
+CK_RV C_MessageVerifyInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
+                          CK_OBJECT_HANDLE key)
+{
+	(void)session;
+	(void)mechanism;
+	(void)key;
+	return call_unsupported();
+}
+
+CK_RV C_VerifyMessage(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                      CK_ULONG parameter_len, CK_BYTE_PTR data, CK_ULONG data_len,
+                      CK_BYTE_PTR signature, CK_ULONG signature_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)data;
+	(void)data_len;
+	(void)signature;
+	(void)signature_len;
+	return call_unsupported();
+}
+
+CK_RV C_VerifyMessageBegin(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                           CK_ULONG parameter_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	return call_unsupported();
+}
+
+CK_RV C_VerifyMessageNext(CK_SESSION_HANDLE session, CK_VOID_PTR parameter,
+                          CK_ULONG parameter_len, CK_BYTE_PTR data, CK_ULONG data_len,
+                          CK_BYTE_PTR signature, CK_ULONG signature_len)
+{
+	(void)session;
+	(void)parameter;
+	(void)parameter_len;
+	(void)data;
+	(void)data_len;
+	(void)signature;
+	(void)signature_len;
+	return call_unsupported();
+}
+
+CK_RV C_MessageVerifyFinal(CK_SESSION_HANDLE session)
+{
+	(void)session;
+	return call_unsupported();
+}
+
+const CK_FUNCTION_LIST functions_2_40 = {
 	.version = { 2, 40 },
 	.C_Initialize = C_Initialize,
 	.C_Finalize = C_Finalize,
@@ -973,11 +1227,98 @@ static const CK_FUNCTION_LIST functions = {
 	.C_WaitForSlotEvent = C_WaitForSlotEvent,
 };
 
-/* May be called at any time, before C_Initialize and in a child of fork. */
-CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list)
-{
-	if (!list)
-		return CKR_ARGUMENTS_BAD;
-	*list = (CK_FUNCTION_LIST_PTR)&functions;
-	return CKR_OK;
-}
+const CK_FUNCTION_LIST_3_0 functions_3_0 = {
+	.version = { 3, 0 },
+	.C_Initialize = C_Initialize,
+	.C_Finalize = C_Finalize,
+	.C_GetInfo = get_info_3_0,
+	.C_GetFunctionList = C_GetFunctionList,
+	.C_GetSlotList = C_GetSlotList,
+	.C_GetSlotInfo = C_GetSlotInfo,
+	.C_GetTokenInfo = C_GetTokenInfo,
+	.C_GetMechanismList = C_GetMechanismList,
+	.C_GetMechanismInfo = C_GetMechanismInfo,
+	.C_InitToken = C_InitToken,
+	.C_InitPIN = C_InitPIN,
+	.C_SetPIN = C_SetPIN,
+	.C_OpenSession = C_OpenSession,
+	.C_CloseSession = C_CloseSession,
+	.C_CloseAllSessions = C_CloseAllSessions,
+	.C_GetSessionInfo = C_GetSessionInfo,
+	.C_GetOperationState = C_GetOperationState,
+	.C_SetOperationState = C_SetOperationState,
+	.C_Login = C_Login,
+	.C_Logout = C_Logout,
+	.C_CreateObject = C_CreateObject,
+	.C_CopyObject = C_CopyObject,
+	.C_DestroyObject = C_DestroyObject,
+	.C_GetObjectSize = C_GetObjectSize,
+	.C_GetAttributeValue = C_GetAttributeValue,
+	.C_SetAttributeValue = C_SetAttributeValue,
+	.C_FindObjectsInit = C_FindObjectsInit,
+	.C_FindObjects = C_FindObjects,
+	.C_FindObjectsFinal = C_FindObjectsFinal,
+	.C_EncryptInit = C_EncryptInit,
+	.C_Encrypt = C_Encrypt,
+	.C_EncryptUpdate = C_EncryptUpdate,
+	.C_EncryptFinal = C_EncryptFinal,
+	.C_DecryptInit = C_DecryptInit,
+	.C_Decrypt = C_Decrypt,
+	.C_DecryptUpdate = C_DecryptUpdate,
+	.C_DecryptFinal = C_DecryptFinal,
+	.C_DigestInit = C_DigestInit,
+	.C_Digest = C_Digest,
+	.C_DigestUpdate = C_DigestUpdate,
+	.C_DigestKey = C_DigestKey,
+	.C_DigestFinal = C_DigestFinal,
+	.C_SignInit = C_SignInit,
+	.C_Sign = C_Sign,
+	.C_SignUpdate = C_SignUpdate,
+	.C_SignFinal = C_SignFinal,
+	.C_SignRecoverInit = C_SignRecoverInit,
+	.C_SignRecover = C_SignRecover,
+	.C_VerifyInit = C_VerifyInit,
+	.C_Verify = C_Verify,
+	.C_VerifyUpdate = C_VerifyUpdate,
+	.C_VerifyFinal = C_VerifyFinal,
+	.C_VerifyRecoverInit = C_VerifyRecoverInit,
+	.C_VerifyRecover = C_VerifyRecover,
+	.C_DigestEncryptUpdate = C_DigestEncryptUpdate,
+	.C_DecryptDigestUpdate = C_DecryptDigestUpdate,
+	.C_SignEncryptUpdate = C_SignEncryptUpdate,
+	.C_DecryptVerifyUpdate = C_DecryptVerifyUpdate,
+	.C_GenerateKey = C_GenerateKey,
+	.C_GenerateKeyPair = C_GenerateKeyPair,
+	.C_WrapKey = C_WrapKey,
+	.C_UnwrapKey = C_UnwrapKey,
+	.C_DeriveKey = C_DeriveKey,
+	.C_SeedRandom = C_SeedRandom,
+	.C_GenerateRandom = C_GenerateRandom,
+	.C_GetFunctionStatus = C_GetFunctionStatus,
+	.C_CancelFunction = C_CancelFunction,
+	.C_WaitForSlotEvent = C_WaitForSlotEvent,
+	.C_LoginUser = C_LoginUser,
+	.C_SessionCancel = C_SessionCancel,
+	.C_GetInterfaceList = C_GetInterfaceList,
+	.C_GetInterface = C_GetInterface,
+	.C_MessageEncryptInit = C_MessageEncryptInit,
+	.C_EncryptMessage = C_EncryptMessage,
+	.C_EncryptMessageBegin = C_EncryptMessageBegin,
+	.C_EncryptMessageNext = C_EncryptMessageNext,
+	.C_MessageEncryptFinal = C_MessageEncryptFinal,
+	.C_MessageDecryptInit = C_MessageDecryptInit,
+	.C_DecryptMessage = C_DecryptMessage,
+	.C_DecryptMessageBegin = C_DecryptMessageBegin,
+	.C_DecryptMessageNext = C_DecryptMessageNext,
+	.C_MessageDecryptFinal = C_MessageDecryptFinal,
+	.C_MessageSignInit = C_MessageSignInit,
+	.C_SignMessage = C_SignMessage,
+	.C_SignMessageBegin = C_SignMessageBegin,
+	.C_SignMessageNext = C_SignMessageNext,
+	.C_MessageSignFinal = C_MessageSignFinal,
+	.C_MessageVerifyInit = C_MessageVerifyInit,
+	.C_VerifyMessage = C_VerifyMessage,
+	.C_VerifyMessageBegin = C_VerifyMessageBegin,
+	.C_VerifyMessageNext = C_VerifyMessageNext,
+	.C_MessageVerifyFinal = C_MessageVerifyFinal,
+};

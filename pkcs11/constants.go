@@ -89,6 +89,7 @@ const (
 	CKF_RW_SESSION                     uint64 = 0x2
 	CKF_SERIAL_SESSION                 uint64 = 0x4
 	CKF_HW                             uint64 = 0x1
+	CKF_FIND_OBJECTS                   uint64 = 0x40
 	CKF_ENCRYPT                        uint64 = 0x100
 	CKF_DECRYPT                        uint64 = 0x200
 	CKF_DIGEST                         uint64 = 0x400

@@ -80,6 +80,10 @@ const (
 	NumberGetFunctionStatus   Number = 66
 	NumberCancelFunction      Number = 67
 	NumberWaitForSlotEvent    Number = 68
+	NumberLoginUser           Number = 69
+	NumberSessionCancel       Number = 70
+	NumberGetInterfaceList    Number = 71
+	NumberGetInterface        Number = 72
 	NumberHello               Number = 1000
 	NumberAttach              Number = 1001
 	NumberDescribe            Number = 1010
@@ -165,6 +169,10 @@ var names = map[Number]string{
 	66:   "C_GetFunctionStatus",
 	67:   "C_CancelFunction",
 	68:   "C_WaitForSlotEvent",
+	69:   "C_LoginUser",
+	70:   "C_SessionCancel",
+	71:   "C_GetInterfaceList",
+	72:   "C_GetInterface",
 	1000: "X_Hello",
 	1001: "X_Attach",
 	1010: "X_Describe",
@@ -250,6 +258,10 @@ var classes = map[Number]Class{
 	66:   Module,
 	67:   Module,
 	68:   Local,
+	69:   Make,
+	70:   Local,
+	71:   Module,
+	72:   Module,
 	1000: Local,
 	1001: Local,
 	1010: Ask,
@@ -395,6 +407,10 @@ func New(n Number) Call {
 		return new(GenerateRandom)
 	case 68:
 		return new(WaitForSlotEvent)
+	case 69:
+		return new(LoginUser)
+	case 70:
+		return new(SessionCancel)
 	case 1000:
 		return new(Hello)
 	case 1001:
@@ -492,6 +508,8 @@ type Cryptoki interface {
 	SeedRandom(context.Context, *SeedRandom) pkcs11.RV
 	GenerateRandom(context.Context, *GenerateRandom) pkcs11.RV
 	WaitForSlotEvent(context.Context, *WaitForSlotEvent) pkcs11.RV
+	LoginUser(context.Context, *LoginUser) pkcs11.RV
+	SessionCancel(context.Context, *SessionCancel) pkcs11.RV
 }
 
 // DispatchCryptoki has h answer the call, and sets its RV. False: the call is not h's to answer.
@@ -623,6 +641,10 @@ func DispatchCryptoki(ctx context.Context, h Cryptoki, call Call) bool {
 		c.RV = h.GenerateRandom(ctx, c)
 	case *WaitForSlotEvent:
 		c.RV = h.WaitForSlotEvent(ctx, c)
+	case *LoginUser:
+		c.RV = h.LoginUser(ctx, c)
+	case *SessionCancel:
+		c.RV = h.SessionCancel(ctx, c)
 	default:
 		return false
 	}
@@ -816,6 +838,12 @@ func (NoCryptoki) GenerateRandom(context.Context, *GenerateRandom) pkcs11.RV {
 	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
 }
 func (NoCryptoki) WaitForSlotEvent(context.Context, *WaitForSlotEvent) pkcs11.RV {
+	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
+}
+func (NoCryptoki) LoginUser(context.Context, *LoginUser) pkcs11.RV {
+	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
+}
+func (NoCryptoki) SessionCancel(context.Context, *SessionCancel) pkcs11.RV {
 	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
 }
 
@@ -2662,6 +2690,62 @@ func (c *WaitForSlotEvent) decodeArgs(x *Decoder) {
 
 func (c *WaitForSlotEvent) decodeReply(x *Decoder) {
 	c.Slot = x.Ulong()
+}
+
+// LoginUser is C_LoginUser, its arguments and its reply.
+type LoginUser struct {
+	Answer
+	Session  uint64
+	User     uint64
+	Pin      pkcs11.PIN
+	Username Bytes
+}
+
+func (*LoginUser) Number() Number { return 69 }
+
+func (c *LoginUser) encodeArgs(x *Encoder) {
+	x.Ulong(c.Session)
+	x.Ulong(c.User)
+	x.PIN(c.Pin)
+	x.Bytes(c.Username)
+}
+
+func (c *LoginUser) encodeReply(x *Encoder) {
+}
+
+func (c *LoginUser) decodeArgs(x *Decoder) {
+	c.Session = x.Ulong()
+	c.User = x.Ulong()
+	c.Pin = x.PIN()
+	c.Username = x.Bytes()
+}
+
+func (c *LoginUser) decodeReply(x *Decoder) {
+}
+
+// SessionCancel is C_SessionCancel, its arguments and its reply.
+type SessionCancel struct {
+	Answer
+	Session uint64
+	Flags   uint64
+}
+
+func (*SessionCancel) Number() Number { return 70 }
+
+func (c *SessionCancel) encodeArgs(x *Encoder) {
+	x.Ulong(c.Session)
+	x.Ulong(c.Flags)
+}
+
+func (c *SessionCancel) encodeReply(x *Encoder) {
+}
+
+func (c *SessionCancel) decodeArgs(x *Decoder) {
+	c.Session = x.Ulong()
+	c.Flags = x.Ulong()
+}
+
+func (c *SessionCancel) decodeReply(x *Decoder) {
 }
 
 // Hello is X_Hello, its arguments and its reply.

@@ -19,16 +19,20 @@ import (
 
 // The calls that the tests answer (wire/calls.def).
 const (
+	getInfo        = 3
 	getSlotList    = 5
 	getSessionInfo = 16
 	sign           = 44
+	loginUser      = 69
+	sessionCancel  = 70
 	hello          = 1000
 	attach         = 1001
 )
 
 const (
-	ok            = 0
-	sessionClosed = 0xb0
+	ok             = 0
+	sessionClosed  = 0xb0
+	sessionInvalid = 0xb3
 )
 
 // A testEngine is the other side of the module, in raw bytes, so that it can

@@ -194,11 +194,38 @@ func TestModuleNeedsLibcOnlyAndStaysLoaded(t *testing.T) {
 
 // The application exports functions of the same names, as one does that is
 // linked with another PKCS#11 library.
-func TestFunctionListIsOursAndInOrder(t *testing.T) {
-	want := append([]string{"2.40"}, functions(t)...)
+func TestFunctionListsAreOursAndInOrder(t *testing.T) {
+	const in240 = 68
+	table := functions(t)
+	want := append([]string{"2.40"}, table[:in240]...)
+	want = append(append(want, "3.0"), table[:in240]...)
+	want[1+in240+1+2] = "?" // the 3.0 list has a C_GetInfo of its own, which is no symbol
+	// The order of pkcs11f.h of PKCS#11 3.0.
+	want = append(want, strings.Fields(`C_GetInterfaceList C_GetInterface C_LoginUser C_SessionCancel
+		C_MessageEncryptInit C_EncryptMessage C_EncryptMessageBegin C_EncryptMessageNext C_MessageEncryptFinal
+		C_MessageDecryptInit C_DecryptMessage C_DecryptMessageBegin C_DecryptMessageNext C_MessageDecryptFinal
+		C_MessageSignInit C_SignMessage C_SignMessageBegin C_SignMessageNext C_MessageSignFinal
+		C_MessageVerifyInit C_VerifyMessage C_VerifyMessageBegin C_VerifyMessageNext C_MessageVerifyFinal`)...)
 	if got := strings.Fields(run(t, plain.command(t, "functions"))); !slices.Equal(got, want) {
-		t.Errorf("list: %v\nwant: %v", got, want)
+		t.Errorf("lists: %v\nwant: %v", got, want)
 	}
+}
+
+func TestInterfaces(t *testing.T) {
+	both(t, func(t *testing.T, v variant) {
+		e := &testEngine{answer: func(call uint32, args []byte) []byte {
+			switch call {
+			case getInfo:
+				return reply(call, ok, byte(2), byte(40), make([]byte, 32), 0, make([]byte, 32), byte(0), byte(1))
+			case loginUser, sessionCancel:
+				return reply(call, sessionInvalid)
+			}
+			return polite(call, args)
+		}}
+		c := v.command(t, "interfaces")
+		c.Env = append(c.Env, "ONESLOT_SOCKET="+e.listen(t))
+		run(t, c)
+	})
 }
 
 // golden reads a frame from wire/testdata.

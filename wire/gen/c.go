@@ -31,7 +31,7 @@ func writeC(root string, t *Table) error {
 	return nil
 }
 
-// visible lists the calls of PKCS#11, in the order of CK_FUNCTION_LIST.
+// visible lists the functions of PKCS#11.
 func (t *Table) visible() []Call {
 	return slices.DeleteFunc(slices.Clone(t.Calls), Call.Extension)
 }
@@ -76,13 +76,16 @@ func exports(t *Table) string {
 func stubs(t *Table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, cHeader, "calls.def")
-	b.WriteString("#include \"call.h\"\n#include \"calls_gen.h\"\n")
+	b.WriteString("#include \"call.h\"\n#include \"calls_gen.h\"\n#include \"interface.h\"\n")
 	for _, c := range t.visible() {
-		if c.Class != "module" {
+		switch {
+		case c.Travels():
 			b.WriteString(stub(c))
+		case c.Class == "none":
+			b.WriteString(refusal(c))
 		}
 	}
-	b.WriteString(functionList(t))
+	b.WriteString(functionLists(t))
 	return b.String()
 }
 
@@ -91,6 +94,9 @@ func stub(c Call) string {
 	var params, put, get []string
 	for _, w := range c.Args {
 		s := cArgument(w)
+		if w.Type == "mechanism" && c.Begins() {
+			s.put = []string{"put_beginning(&c, " + w.Name + ")"}
+		}
 		params = append(params, s.params...)
 		put = append(put, s.put...)
 		get = append(get, s.get...)
@@ -129,6 +135,21 @@ func stub(c Call) string {
 		b.WriteString("\t}\n")
 	}
 	b.WriteString("\treturn call_end(&c);\n}\n")
+	return b.String()
+}
+
+// refusal is a function that nobody offers.
+func refusal(c Call) string {
+	var params []string
+	for _, w := range c.Args {
+		params = append(params, cArgument(w).params...)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nCK_RV %s(%s)\n{\n", c.Name, wrapped(c.Name, params))
+	for _, p := range params {
+		fmt.Fprintf(&b, "\t(void)%s;\n", p[strings.LastIndex(p, " ")+1:])
+	}
+	b.WriteString("\treturn call_unsupported();\n}\n")
 	return b.String()
 }
 
@@ -188,6 +209,8 @@ func cArgument(w Word) cWord {
 		return cWord{params: []string{"CK_VOID_PTR " + w.Name}}
 	case "callback":
 		return cWord{params: []string{"CK_NOTIFY " + w.Name}}
+	case "room":
+		return cWord{params: []string{"CK_BYTE_PTR " + w.Name, "CK_ULONG_PTR " + w.Name + "_len"}}
 	}
 	panic("no C argument for type " + w.Type)
 }
@@ -227,24 +250,22 @@ func cReply(w Word) cWord {
 	panic("no C reply for type " + w.Type)
 }
 
-func functionList(t *Table) string {
-	var b strings.Builder
-	b.WriteString("\nstatic const CK_FUNCTION_LIST functions = {\n\t.version = { 2, 40 },\n")
+// functionLists are the lists of both versions. C_GetInfo of the newer one tells
+// of the newer version.
+func functionLists(t *Table) string {
+	var old, all strings.Builder
 	for _, c := range t.visible() {
-		fmt.Fprintf(&b, "\t.%s = %s,\n", c.Name, c.Name)
+		name := c.Name
+		if !c.New() {
+			fmt.Fprintf(&old, "\t.%s = %s,\n", c.Name, name)
+		}
+		if name == "C_GetInfo" {
+			name = "get_info_3_0"
+		}
+		fmt.Fprintf(&all, "\t.%s = %s,\n", c.Name, name)
 	}
-	b.WriteString(`};
-
-/* May be called at any time, before C_Initialize and in a child of fork. */
-CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list)
-{
-	if (!list)
-		return CKR_ARGUMENTS_BAD;
-	*list = (CK_FUNCTION_LIST_PTR)&functions;
-	return CKR_OK;
-}
-`)
-	return b.String()
+	return "\nconst CK_FUNCTION_LIST functions_2_40 = {\n\t.version = { 2, 40 },\n" + old.String() + "};\n" +
+		"\nconst CK_FUNCTION_LIST_3_0 functions_3_0 = {\n\t.version = { 3, 0 },\n" + all.String() + "};\n"
 }
 
 func mechanismForms() string {

@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -72,21 +73,22 @@ func writeFormatted(path string, source []byte) error {
 func goCalls(t *Table) []byte {
 	var b bytes.Buffer
 	b.WriteString(goHeader + "package wire\n\nimport (\n\"context\"\n\n\"oneslot.dev/oneslot/pkcs11\"\n)\n\n")
+	calls := slices.DeleteFunc(slices.Clone(t.Calls), func(c Call) bool { return c.Class == "none" })
 	b.WriteString("// The calls by number.\nconst (\n")
-	for _, c := range t.Calls {
+	for _, c := range calls {
 		fmt.Fprintf(&b, "\tNumber%s Number = %d\n", goName(c.Name), c.Number)
 	}
 	b.WriteString(")\n\nvar names = map[Number]string{\n")
-	for _, c := range t.Calls {
+	for _, c := range calls {
 		fmt.Fprintf(&b, "\t%d: %q,\n", c.Number, c.Name)
 	}
 	b.WriteString("}\n\nvar classes = map[Number]Class{\n")
-	for _, c := range t.Calls {
+	for _, c := range calls {
 		fmt.Fprintf(&b, "\t%d: %s,\n", c.Number, goName(c.Class))
 	}
 	b.WriteString("}\n\n// New returns an empty call of this number, or nil if there is none.\nfunc New(n Number) Call {\n\tswitch n {\n")
 	for _, c := range t.Calls {
-		if c.Class != "module" {
+		if c.Travels() {
 			fmt.Fprintf(&b, "\tcase %d:\n\t\treturn new(%s)\n", c.Number, goName(c.Name))
 		}
 	}
@@ -94,7 +96,7 @@ func goCalls(t *Table) []byte {
 	goDispatch(&b, t, "Cryptoki", "the functions of PKCS#11 that travel", func(c Call) bool { return !c.Extension() })
 	goDispatch(&b, t, "Token", "the calls beyond PKCS#11 that a member answers", func(c Call) bool { return c.Number >= 1010 })
 	for _, c := range t.Calls {
-		if c.Class != "module" {
+		if c.Travels() {
 			goCall(&b, c)
 		}
 	}
@@ -106,7 +108,7 @@ func goCalls(t *Table) []byte {
 func goDispatch(b *bytes.Buffer, t *Table, name, what string, in func(Call) bool) {
 	var methods, cases, refusals strings.Builder
 	for _, c := range t.Calls {
-		if c.Class == "module" || !in(c) {
+		if !c.Travels() || !in(c) {
 			continue
 		}
 		n := goName(c.Name)

@@ -24,7 +24,7 @@ type Call struct {
 	Name    string // as in C: "C_Sign"
 	Args    []Word // in the order of the C signature
 	Replies []Word // what the reply fills in; in C they follow the arguments
-	Class   string // module, local, ask, use or make
+	Class   string // module, local, ask, use, make or none
 }
 
 // A Word is one argument or one piece of a reply. The name is that of the type
@@ -42,14 +42,29 @@ type Mechanism struct {
 // applications never see.
 func (c Call) Extension() bool { return strings.HasPrefix(c.Name, "X_") }
 
+// Travels reports whether the call is ever sent.
+func (c Call) Travels() bool { return c.Class != "module" && c.Class != "none" }
+
+// last240 is the last function of CK_FUNCTION_LIST, which ends with PKCS#11
+// 2.40; CK_FUNCTION_LIST_3_0 has those after it as well.
+const last240 = 68
+
+// New reports whether the function came with PKCS#11 3.0.
+func (c Call) New() bool { return !c.Extension() && c.Number > last240 }
+
+// Begins reports whether the call is the Init of an operation.
+func (c Call) Begins() bool {
+	return strings.HasSuffix(c.Name, "Init") && slices.ContainsFunc(c.Args, func(w Word) bool { return w.Type == "mechanism" })
+}
+
 // The words of the tables' language. PROTOCOL.md says what they mean.
 var (
 	argTypes = strings.Fields(`bool ulong slot session object bytes pin blob label
-		mechanism template query identity opaque callback`)
+		mechanism template query identity opaque callback room`)
 	replyTypes = strings.Fields(`bytes ulongs found fill ulong slot session object
 		info slotinfo tokeninfo sessioninfo mechanisminfo opaque
 		identity identities description blob blobs`)
-	classes = strings.Fields(`module local ask use make`)
+	classes = strings.Fields(`module local ask use make none`)
 	forms   = strings.Fields(`none raw oaep gcm ccm ecdh string cbcdata8 cbcdata16
 		eddsa rsawrap key`)
 )

@@ -3,7 +3,7 @@
 #ifndef APPLICATION_H
 #define APPLICATION_H
 
-#include <p11-kit/pkcs11.h>
+#include "../../cryptoki.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,6 +44,18 @@ static CK_FUNCTION_LIST *load(const char *path)
 	get = (CK_C_GetFunctionList)dlsym(module, "C_GetFunctionList");
 	CHECK(get && get(&list) == CKR_OK);
 	return list;
+}
+
+/* The list of functions of the standard interface in this version. */
+static inline void *load_interface(const char *path, CK_BYTE major, CK_BYTE minor)
+{
+	void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	__typeof__(C_GetInterface) *get = module ? dlsym(module, "C_GetInterface") : NULL;
+	CK_VERSION version = { major, minor };
+	CK_INTERFACE *found;
+
+	CHECK(get && get((CK_UTF8CHAR *)"PKCS 11", &version, &found, 0) == CKR_OK);
+	return found->pFunctionList;
 }
 
 /* Waits for a child that must exit with 0. */

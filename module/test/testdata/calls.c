@@ -118,7 +118,7 @@ static void refused(void)
 	for (int i = 0; i < 5; i++)	/* one deeper than the protocol goes */
 		deep[i] = (CK_ATTRIBUTE){ CKA_WRAP_TEMPLATE, &deep[i + 1], sizeof(*deep) };
 	deep[5] = (CK_ATTRIBUTE){ CKA_LABEL, b, 1 };
-	RETURNS(CKR_ARGUMENTS_BAD, p11->C_SignInit(1, NULL, 2));
+	RETURNS(CKR_ARGUMENTS_BAD, p11->C_GenerateKey(1, NULL, many, 1, &o));
 	RETURNS(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(1, &none, 2));
 	RETURNS(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(1, &unknown, 2));
 	RETURNS(CKR_MECHANISM_PARAM_INVALID, p11->C_SignInit(1, &gcm, 2));

@@ -17,22 +17,25 @@ CK_RV C_Login(CK_SESSION_HANDLE s, CK_USER_TYPE u, CK_BYTE *p, CK_ULONG n)
 	abort();
 }
 
-int main(int argc, char **argv)
+/* Of a list that begins with its version, n functions. */
+static void print(const char *path, void *list, size_t n)
 {
-	CK_FUNCTION_LIST *list;
-	void **functions;
-	size_t n = (sizeof(*list) - offsetof(CK_FUNCTION_LIST, C_Initialize)) / sizeof(*functions);
+	CK_VERSION *version = list;
+	void **functions = (void **)list + 1;	/* the version takes the place of one */
 
-	CHECK(argc == 2);
-	list = load(argv[1]);
-	functions = (void **)&list->C_Initialize;
-	printf("%d.%d\n", list->version.major, list->version.minor);
+	printf("%d.%d\n", version->major, version->minor);
 	for (size_t i = 0; i < n; i++) {
 		Dl_info symbol;
 
-		CHECK(dladdr(functions[i], &symbol) && symbol.dli_saddr == functions[i]);
-		CHECK(!strcmp(symbol.dli_fname, argv[1]));
-		printf("%s\n", symbol.dli_sname);
+		CHECK(dladdr(functions[i], &symbol) && !strcmp(symbol.dli_fname, path));
+		printf("%s\n", symbol.dli_saddr == functions[i] ? symbol.dli_sname : "?");
 	}
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 2);
+	print(argv[1], load(argv[1]), sizeof(CK_FUNCTION_LIST) / sizeof(void *) - 1);
+	print(argv[1], load_interface(argv[1], 3, 0), sizeof(CK_FUNCTION_LIST_3_0) / sizeof(void *) - 1);
 	return 0;
 }

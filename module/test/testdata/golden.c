@@ -34,6 +34,21 @@ static void slots(void)
 	RETURNS(CKR_OK, p11->C_Login(session, CKU_USER, NULL, 0));
 }
 
+/* What PKCS#11 3.0 added. */
+static void new_functions(const char *path)
+{
+	CK_FUNCTION_LIST_3_0 *list = load_interface(path, 3, 0);
+
+	frame("loginuser");
+	RETURNS(CKR_OK, list->C_LoginUser(0x1122334455667788, CKU_USER, (CK_BYTE *)"1234", 4,
+					  (CK_BYTE *)"", 0));
+	frame("sessioncancel");
+	RETURNS(CKR_OPERATION_CANCEL_FAILED,
+		list->C_SessionCancel(0x1122334455667788, CKF_SIGN | CKF_FIND_OBJECTS));
+	frame("mechanism-absent");
+	RETURNS(CKR_OK, p11->C_DigestInit(0x1122334455667788, NULL));
+}
+
 static void sign(void)
 {
 	CK_BYTE out[16];
@@ -169,6 +184,7 @@ int main(int argc, char **argv)
 	attributes();
 	templates();
 	mechanisms();
+	new_functions(argv[1]);
 	RETURNS(CKR_OK, p11->C_Finalize(NULL));
 	return 0;
 }
