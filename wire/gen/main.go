@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Gen writes what follows from calls.def and mechanisms.def: the stubs, export
-// list and mechanism forms of the C module, and the Go side of package wire.
-// Run it with "go generate ./wire".
+// list and mechanism forms of the C module, the Go side of package wire, and the
+// table of what is supported. Run it with "go generate ./wire".
 package main
 
 import (
@@ -27,6 +27,9 @@ func generate(root string) error {
 		return err
 	}
 	if err := writeC(root, t); err != nil {
+		return err
+	}
+	if err := writeDocs(root, t); err != nil {
 		return err
 	}
 	return writeGo(root, t)
