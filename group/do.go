@@ -183,7 +183,8 @@ func (g *Group) awaitAnother(r *run) bool {
 		coming := false
 		for _, s := range g.seats {
 			found = found || s.state == Ready && !r.has(s.link)
-			coming = coming || s.state == Connecting || s.state == Syncing || s.state == Down && s.failures == 1
+			coming = coming || s.state == Connecting || s.state == Syncing || s.state == Draining ||
+				s.state == Down && (s.failures == 1 || s.cause == errDrained)
 		}
 		return found || !coming
 	})
@@ -205,6 +206,7 @@ func (p *Place) Hold() (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.link.used.Add(1)
 	return &Hold{*p, s, make(chan struct{}, 1)}, nil
 }
 
@@ -230,6 +232,7 @@ func (h *Hold) Do(calls ...wire.Call) (int, error) {
 
 // Release puts the session back if nothing is active in it, else closes it.
 func (h *Hold) Release(clean bool) {
+	h.place.link.used.Add(-1)
 	if clean {
 		h.place.link.give(h.session)
 	} else {

@@ -16,6 +16,7 @@
 //	  └─ Down ◀──────────────────────────────────
 //	 next try          fault, silence, device error
 //
+//	Ready ─▶ Draining ─▶ Down: the member asked to be left alone (N4)
 //	any ─▶ Quarantined: an operator must act (PIN, domain, serial number)
 //
 // seat.go holds a member's place in the group, state.go the one function that

@@ -27,6 +27,7 @@ const (
 	MemberReady       Code = "member-ready"
 	MemberDown        Code = "member-down"
 	MemberQuarantined Code = "member-quarantined"
+	MemberDraining    Code = "member-draining"
 	ObjectsCopied     Code = "objects-copied"
 	ObjectNotCopied   Code = "object-not-copied"
 	ObjectsDestroyed  Code = "objects-destroyed"
@@ -35,7 +36,7 @@ const (
 )
 
 func codeOf(s State) Code {
-	return [...]Code{MemberConnecting, MemberSyncing, MemberReady, MemberDown, MemberQuarantined}[s]
+	return [...]Code{MemberConnecting, MemberSyncing, MemberReady, MemberDown, MemberQuarantined, MemberDraining}[s]
 }
 
 // say reports what is no change of state.

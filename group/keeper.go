@@ -123,6 +123,9 @@ func (g *Group) live(s *seat, l *link) {
 		if !g.outdated(s, l) {
 			select {
 			case <-s.kick:
+			case <-draining(l.conn):
+				g.drain(s, l)
+				return
 			case <-l.conn.Done():
 				g.drop(l, l.conn.Err())
 				return

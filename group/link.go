@@ -5,6 +5,7 @@ package group
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/pkcs11"
@@ -24,6 +25,9 @@ type link struct {
 	// sync and other work behind the scenes, one at a time.
 	anchor member.Session
 	turn   chan struct{}
+
+	// used counts the calls under way and the sessions that are held.
+	used atomic.Int64
 
 	mu   sync.Mutex // guards idle
 	idle []member.Session
@@ -59,6 +63,8 @@ func (l *link) give(s member.Session) {
 // do runs calls in some session, which is put back or, if its state is no
 // longer known, closed.
 func (l *link) do(ctx context.Context, limits member.Limits, calls ...wire.Call) (int, error) {
+	l.used.Add(1)
+	defer l.used.Add(-1)
 	s, err := l.take()
 	if err != nil {
 		return 0, err
@@ -91,6 +97,8 @@ func clean(calls []wire.Call, n int) bool {
 
 // background runs calls on the anchor, one caller at a time.
 func (l *link) background(ctx context.Context, limits member.Limits, calls ...wire.Call) (int, error) {
+	l.used.Add(1)
+	defer l.used.Add(-1)
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()

@@ -53,7 +53,7 @@ func (g *Group) drop(l *link, cause error) {
 	s := l.seat
 	var event Event
 	g.mu.Lock()
-	current := s.link == l && (s.state == Ready || s.state == Syncing)
+	current := s.link == l && (s.state == Ready || s.state == Syncing || s.state == Draining)
 	if current {
 		event = g.move(s, Down, cause)
 		s.link, s.login = nil, 0

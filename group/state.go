@@ -17,9 +17,10 @@ const (
 	Ready                    // may get work
 	Down                     // not reachable; the next attempt is waited for
 	Quarantined              // an operator must act before it is tried again
+	Draining                 // asked to be left alone: gets nothing new, finishes what it has
 )
 
-var stateNames = [...]string{"connecting", "syncing", "ready", "down", "quarantined"}
+var stateNames = [...]string{"connecting", "syncing", "ready", "down", "quarantined", "draining"}
 
 func (s State) String() string { return stateNames[s] }
 
@@ -27,7 +28,8 @@ func (s State) String() string { return stateNames[s] }
 var mayFollow = map[State][]State{
 	Connecting:  {Syncing, Down, Quarantined},
 	Syncing:     {Ready, Down, Quarantined},
-	Ready:       {Syncing, Down, Quarantined},
+	Ready:       {Syncing, Down, Quarantined, Draining},
+	Draining:    {Down},
 	Down:        {Connecting, Quarantined},
 	Quarantined: {Connecting},
 }
@@ -47,7 +49,7 @@ func (g *Group) move(s *seat, to State, cause error) Event {
 	s.state, s.since = to, time.Now()
 	if cause != nil {
 		s.cause, s.causeAt = cause, s.since
-		if to == Down || to == Quarantined {
+		if (to == Down || to == Quarantined) && cause != errDrained {
 			s.failures++
 		}
 	}

@@ -69,6 +69,15 @@ func (c *processConn) Done() <-chan struct{}    { return c.client.Done() }
 func (c *processConn) Err() error               { return c.client.Err() }
 func (c *processConn) Close()                   { c.client.Close() }
 
+// Draining is closed when the member asks for its work to be taken elsewhere
+// (rule N4). Members on this host do not: it is nil.
+func (c *processConn) Draining() <-chan struct{} {
+	if d, ok := c.client.(interface{ Draining() <-chan struct{} }); ok {
+		return d.Draining()
+	}
+	return nil
+}
+
 func (c *processConn) Open(view wire.View) (Session, error) {
 	stream, err := c.client.Open(view)
 	if err != nil {

@@ -43,6 +43,9 @@ type Conn interface {
 	Done() <-chan struct{}
 	Err() error
 
+	// A Conn may have a method Draining() <-chan struct{}, closed when the
+	// member asks for its work to be taken elsewhere (rule N4).
+
 	// Close ends the connection at once, together with every call under way
 	// on it, whatever the member is doing. It may be called more than once.
 	Close()

@@ -87,6 +87,16 @@ func (m *Member) Down() {
 	}
 }
 
+// Drain asks for the work on the present connections to be taken elsewhere.
+func (m *Member) Drain() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.conns {
+		close(c.draining)
+	}
+	m.conns = nil
+}
+
 // Up ends Down.
 func (m *Member) Up() {
 	m.mu.Lock()
@@ -113,7 +123,7 @@ func (m *Member) Connect(context.Context) (member.Conn, error) {
 		return nil, &member.Fault{Member: m.name, Err: m.down}
 	}
 	m.epoch++
-	c := &conn{member: m, life: newLife(m.Token, m.epoch), done: make(chan struct{}), heard: time.Now()}
+	c := &conn{member: m, life: newLife(m.Token, m.epoch), done: make(chan struct{}), draining: make(chan struct{}), heard: time.Now()}
 	var call wire.Describe
 	(&session{life: c.life}).Describe(context.Background(), &call)
 	c.token = call.Token
@@ -127,6 +137,8 @@ type conn struct {
 	token  wire.Description
 	done   chan struct{}
 
+	draining chan struct{}
+
 	mu    sync.Mutex
 	cause error
 	heard time.Time
@@ -134,7 +146,11 @@ type conn struct {
 
 func (c *conn) Token() *wire.Description { return &c.token }
 func (c *conn) Done() <-chan struct{}    { return c.done }
-func (c *conn) Close()                   { c.fail(errors.New("closed")) }
+
+// Draining is closed by Drain.
+func (c *conn) Draining() <-chan struct{} { return c.draining }
+
+func (c *conn) Close() { c.fail(errors.New("closed")) }
 
 func (c *conn) Err() error {
 	c.mu.Lock()
