@@ -19,9 +19,13 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// startPatience is how long C_Initialize waits for members. Those that are
-// slower join later (field-G10).
-const startPatience = 4 * time.Second
+// How long C_Initialize waits for members: a while for all of them, and longer
+// for the first as long as one may still come. Those that are slower join
+// later (field-G10).
+const (
+	startPatience = 4 * time.Second
+	firstPatience = 20 * time.Second
+)
 
 // An application is one process that called C_Initialize. It has its own
 // members, login and sessions; it shares nothing with another (field-L6).
@@ -104,11 +108,14 @@ func (a *application) physicalSlot(m *config.Member, groups []*slot) *slot {
 
 // settle waits a while for the groups to know their members.
 func (a *application) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
+	long, cancelLong := context.WithTimeout(ctx, firstPatience)
+	defer cancelLong()
+	short, cancelShort := context.WithTimeout(ctx, startPatience)
+	defer cancelShort()
 	for _, s := range a.slots {
 		if s.virtual != nil {
-			s.group.Settle(ctx)
+			s.group.Settle(short)
+			s.group.AwaitFirst(long)
 			a.events.note(s.id, s.group.Serving())
 		}
 	}

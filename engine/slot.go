@@ -62,9 +62,9 @@ func (s *slot) awake() {
 		return
 	}
 	s.start()
-	ctx, cancel := context.WithTimeout(s.app.ctx, startPatience)
+	ctx, cancel := context.WithTimeout(s.app.ctx, firstPatience)
 	defer cancel()
-	s.group.Settle(ctx)
+	s.group.AwaitFirst(ctx)
 }
 
 // about is what the slot's tokens said of themselves: of each member that was

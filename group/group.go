@@ -91,6 +91,21 @@ func (g *Group) Settle(ctx context.Context) {
 	})
 }
 
+// AwaitFirst waits until some member is ready, or none is on its way for the
+// first time, or ctx ends.
+func (g *Group) AwaitFirst(ctx context.Context) {
+	g.await(ctx, func() bool {
+		coming := false
+		for _, s := range g.seats {
+			if s.state == Ready {
+				return true
+			}
+			coming = coming || s.failures == 0 && (s.state == Connecting || s.state == Syncing)
+		}
+		return !coming
+	})
+}
+
 // await waits until the condition holds, looking again at each change of a
 // state. It is false if ctx or the group ended first. g.mu is held for the
 // condition.
