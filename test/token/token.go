@@ -18,8 +18,8 @@ type Token struct {
 	Slot uint
 }
 
-// Open loads the module, initialises it and finds the token by its label.
-func Open(module, label string) (*Token, error) {
+// Load loads the module and initialises it.
+func Load(module string) (*Token, error) {
 	ctx := p11.New(module)
 	if ctx == nil {
 		return nil, fmt.Errorf("%s: not loaded", module)
@@ -28,15 +28,24 @@ func Open(module, label string) (*Token, error) {
 		ctx.Destroy()
 		return nil, fmt.Errorf("C_Initialize: %w", err)
 	}
-	t := &Token{Ctx: ctx}
-	if err := t.find(label); err != nil {
+	return &Token{Ctx: ctx}, nil
+}
+
+// Open loads the module, initialises it and chooses the token by its label.
+func Open(module, label string) (*Token, error) {
+	t, err := Load(module)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Choose(label); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *Token) find(label string) error {
+// Choose finds the slot of the token with this label.
+func (t *Token) Choose(label string) error {
 	slots, err := t.GetSlotList(true)
 	if err != nil {
 		return fmt.Errorf("C_GetSlotList: %w", err)
