@@ -170,7 +170,7 @@ func TestStartWithoutAnyMember(t *testing.T) {
 	for _, member := range w.Members {
 		w.must(w.Away(member))
 	}
-	k, err := token.Load(w.Module)
+	k, err := token.New(w.Module)
 	w.must(err)
 	t.Cleanup(func() { k.Close() })
 	if all, err := k.GetSlotList(false); err != nil || len(all) != 1 {

@@ -18,8 +18,8 @@ type Token struct {
 	Slot uint
 }
 
-// Load loads the module and initialises it.
-func Load(module string) (*Token, error) {
+// New loads the module and initialises it.
+func New(module string) (*Token, error) {
 	ctx := p11.New(module)
 	if ctx == nil {
 		return nil, fmt.Errorf("%s: not loaded", module)
@@ -33,7 +33,7 @@ func Load(module string) (*Token, error) {
 
 // Open loads the module, initialises it and chooses the token by its label.
 func Open(module, label string) (*Token, error) {
-	t, err := Load(module)
+	t, err := New(module)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package differential_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"oneslot.dev/oneslot/pkcs11"
+)
+
+// An output is a place where a call leaves something.
+type output struct {
+	kind   outputKind
+	buffer int   // or -1 for NULL
+	length int   // the buffer of its length
+	values []int // of attributes: their buffers, or -1
+	random bool  // the contents may differ
+	skip   []int // bytes that may differ
+}
+
+type outputKind int
+
+const (
+	outBytes outputKind = iota
+	outHandle
+	outFound
+	outAttributes
+	outInfo
+)
+
+// describe writes down what a call answered, so that two answers are equal in
+// what PKCS#11 determines if and only if their descriptions are.
+func (w *world) describe(side int, rv pkcs11.RV, c *call) string {
+	b := new(strings.Builder)
+	fmt.Fprint(b, rv)
+	for _, o := range c.outputs {
+		switch o.kind {
+		case outBytes:
+			describeBytes(b, rv, c, o)
+		case outAttributes:
+			describeAttributes(b, rv, c, o)
+		case outFound:
+			if rv == pkcs11.CKR_OK {
+				fmt.Fprintf(b, " %v", w.found(side, c, o))
+			}
+		case outInfo:
+			if rv == pkcs11.CKR_OK {
+				info := slices.Clone(c.buffers[o.buffer])
+				for i := o.skip[0]; i < o.skip[1]; i++ {
+					info[i] = 0
+				}
+				fmt.Fprintf(b, " %x", info)
+			}
+		}
+	}
+	return b.String()
+}
+
+func describeBytes(b *strings.Builder, rv pkcs11.RV, c *call, o output) {
+	if rv != pkcs11.CKR_OK && rv != pkcs11.CKR_BUFFER_TOO_SMALL {
+		return
+	}
+	n := c.ulongAt(o.length, 0)
+	fmt.Fprintf(b, " length %d", n)
+	if rv == pkcs11.CKR_OK && o.buffer >= 0 && !o.random {
+		fmt.Fprintf(b, " %x", c.buffers[o.buffer][:min(n, uint64(len(c.buffers[o.buffer])))])
+	}
+}
+
+func describeAttributes(b *strings.Builder, rv pkcs11.RV, c *call, o output) {
+	switch rv {
+	case pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_SENSITIVE, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID, pkcs11.CKR_BUFFER_TOO_SMALL:
+	default:
+		return
+	}
+	for i, value := range o.values {
+		kind, n := c.ulongAt(o.buffer, 24*i), c.ulongAt(o.buffer, 24*i+16)
+		fmt.Fprintf(b, "\n\t%#x:", kind)
+		switch {
+		case n == pkcs11.Unavailable:
+			b.WriteString(" unavailable")
+		case value < 0:
+			fmt.Fprintf(b, " length %d", n)
+		default:
+			fmt.Fprintf(b, " %s", hex.EncodeToString(c.buffers[value][:min(n, uint64(len(c.buffers[value])))]))
+		}
+	}
+}
+
+// found are the objects that a search gave, by their number here.
+func (w *world) found(side int, c *call, o output) []int {
+	n := c.ulongAt(o.length, 0)
+	var all []int
+	for i := range n {
+		all = append(all, w.numberOf(side, c.ulongAt(o.buffer, int(8*i))))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (w *world) numberOf(side int, handle uint64) int {
+	for i, o := range w.objects {
+		if o.handles[side] == handle && !o.gone {
+			return i
+		}
+	}
+	return -1
+}
