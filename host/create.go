@@ -128,7 +128,16 @@ func (s *session) CreateObject(ctx context.Context, c *wire.CreateObject) pkcs11
 	return rv
 }
 
-// GenerateKey makes a secret key.
+// generated is the class of what C_GenerateKey makes with a mechanism.
+func generated(m pkcs11.MechanismType) uint64 {
+	switch m {
+	case pkcs11.CKM_DSA_PARAMETER_GEN, pkcs11.CKM_DH_PKCS_PARAMETER_GEN:
+		return pkcs11.CKO_DOMAIN_PARAMETERS
+	}
+	return pkcs11.CKO_SECRET_KEY
+}
+
+// GenerateKey makes a secret key, or domain parameters.
 func (s *session) GenerateKey(ctx context.Context, c *wire.GenerateKey) pkcs11.RV {
 	if reserved(c.Template) {
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
@@ -136,7 +145,7 @@ func (s *session) GenerateKey(ctx context.Context, c *wire.GenerateKey) pkcs11.R
 	if !s.copying(c.Template) {
 		return s.raw.GenerateKey(ctx, c)
 	}
-	w := adjust(c.Template, pkcs11.CKO_SECRET_KEY)
+	w := adjust(c.Template, generated(c.Mechanism.Type))
 	made := wire.GenerateKey{Mechanism: c.Mechanism, Template: w.native}
 	rv := s.finish(s.raw.GenerateKey(ctx, &made), made.Key, w)
 	c.Key = made.Key
@@ -174,7 +183,7 @@ func (s *session) GenerateKeyPair(ctx context.Context, c *wire.GenerateKeyPair) 
 // UnwrapKey makes a key from its wrapped form.
 func (s *session) UnwrapKey(ctx context.Context, c *wire.UnwrapKey) pkcs11.RV {
 	if s.token.isDomainKey(c.Unwrapping) {
-		return ckrUnwrappingKeyHandleInvalid
+		return pkcs11.CKR_UNWRAPPING_KEY_HANDLE_INVALID
 	}
 	if reserved(c.Template) {
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
@@ -290,5 +299,3 @@ func (s *session) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11
 	return pkcs11.CKR_OK
 }
 
-// ckrUnwrappingKeyHandleInvalid is CKR_UNWRAPPING_KEY_HANDLE_INVALID.
-const ckrUnwrappingKeyHandleInvalid pkcs11.RV = 0xf0
