@@ -91,6 +91,9 @@ var defaultLimits = Limits{
 	LoginTries: 3, LoginPause: Duration(5 * time.Minute), Audit: Duration(10 * time.Second),
 }
 
+// DefaultLimits are the limits of an appliance that configures none.
+func DefaultLimits() Limits { return defaultLimits }
+
 // A Duration is written with its unit.
 type Duration time.Duration
 

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"oneslot.dev/oneslot/wire"
@@ -165,8 +166,8 @@ func (w *window) reports(handle func(report)) error {
 	in := bufio.NewReaderSize(w.conn, maxReport)
 	for {
 		line, err := in.ReadSlice('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+			return nil // it ended, in peace or not; its exit says which
 		}
 		if err != nil {
 			return err
