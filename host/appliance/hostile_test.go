@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package appliance_test
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"oneslot.dev/oneslot/host/appliance"
+	"oneslot.dev/oneslot/host/hosttest"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// Whoever may not come in learns why by a code, and so does the operator; who is
+// in notices nothing.
+func TestWhoIsNotLetIn(t *testing.T) {
+	b := start(t, nil)
+	inside := b.client("inside", ca).connect()
+	stranger := b.client("stranger")
+	expired := b.clientFor("expired", time.Second, ca)
+	time.Sleep(1100 * time.Millisecond) // the clock of both ends is this one
+	for _, c := range []struct {
+		client *client
+		token  string
+		code   wire.RefusalCode
+	}{
+		{stranger, "ca", wire.RefusedUnknown},
+		{b.client("other", appliance.Grant{Token: "tls"}), "ca", wire.RefusedToken},
+		{b.client("nosuch", appliance.Grant{Token: "gone"}), "gone", wire.RefusedToken},
+	} {
+		if why := c.client.refused(c.token); !strings.Contains(why, "refused: "+string(c.code)) {
+			t.Errorf("client %s was refused for %q, not %s", c.client.name, why, c.code)
+		}
+		b.tells("connection-refused", "code="+string(c.code), c.client.print.Short(), "reason=")
+	}
+	// This end sees it first; an end that does not is told.
+	if why := expired.refused("ca"); !strings.Contains(why, "expired on") {
+		t.Errorf("expired: %q", why)
+	}
+	if line := expired.knock(); !strings.Contains(line, "refused "+string(wire.RefusedExpired)) {
+		t.Errorf("expired: the appliance said %q", line)
+	}
+	b.tells("connection-refused", "code="+string(wire.RefusedExpired))
+	inside.works()
+}
+
+// raw makes a TLS connection by hand.
+func (c *client) raw() *tls.Conn {
+	c.bench.t.Helper()
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		c.bench.t.Fatal(err)
+	}
+	conn, err := tls.Dial("tcp", c.bench.address, &tls.Config{Certificates: []tls.Certificate{pair}, InsecureSkipVerify: true, NextProtos: []string{wire.ALPN}})
+	if err != nil {
+		c.bench.t.Fatal(err)
+	}
+	c.bench.t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(patience))
+	return conn
+}
+
+func (c *client) knock() string {
+	c.bench.t.Helper()
+	conn := c.raw()
+	io.WriteString(conn, "oneslot 1 engine ca\n")
+	text, _ := io.ReadAll(conn)
+	return string(text)
+}
+
+func TestHandshakesThatAreNone(t *testing.T) {
+	b := start(t, func(c *appliance.Config) { c.Limits.Handshake = appliance.Duration(300 * time.Millisecond) })
+	web := b.client("web", ca)
+
+	t.Run("no certificate", func(t *testing.T) {
+		conn, err := tls.Dial("tcp", b.address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{wire.ALPN}})
+		if err == nil {
+			_, err = conn.Read(make([]byte, 1))
+		}
+		if err == nil || !strings.Contains(err.Error(), "certificate") {
+			t.Errorf("got %v", err)
+		}
+		b.tells("code=handshake", "didn't provide a certificate")
+	})
+	t.Run("old TLS", func(t *testing.T) {
+		_, err := tls.Dial("tcp", b.address, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+		if err == nil {
+			t.Error("TLS 1.2 was accepted")
+		}
+	})
+	t.Run("no TLS", func(t *testing.T) {
+		conn, err := net.Dial("tcp", b.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, "GET / HTTP/1.1\r\n\r\n")
+		io.ReadAll(conn)
+		b.tells("code=handshake", "first record does not look like a TLS handshake")
+	})
+	t.Run("silence", func(t *testing.T) {
+		conn, err := net.Dial("tcp", b.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, "\x16\x03\x01") // the beginning of a ClientHello
+		conn.SetDeadline(time.Now().Add(patience))
+		if _, err := conn.Read(make([]byte, 1)); err != io.EOF && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("got %v", err)
+		}
+		b.tells("code=handshake", "i/o timeout")
+	})
+	t.Run("no greeting", func(t *testing.T) {
+		if text, _ := io.ReadAll(web.raw()); !strings.Contains(string(text), "refused malformed") && len(text) > 0 {
+			t.Errorf("got %q", text)
+		}
+		b.tells("code=malformed", web.print.Short())
+	})
+	t.Run("another version", func(t *testing.T) {
+		conn := web.raw()
+		io.WriteString(conn, "oneslot 9 engine ca\n")
+		if text, _ := io.ReadAll(conn); !strings.Contains(string(text), "refused version this appliance speaks version 1") {
+			t.Errorf("got %q", text)
+		}
+	})
+	web.connect().works()
+}
+
+// A registered client that speaks nonsense, or stops in the middle, ends itself.
+func TestNonsenseAfterTheGreeting(t *testing.T) {
+	b := start(t, nil)
+	web := b.client("web", ca)
+	other := web.connect()
+	conn := web.raw()
+	io.WriteString(conn, "oneslot 1 engine ca\n")
+	answer := make([]byte, len("oneslot 1 welcome\n"))
+	if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "oneslot 1 welcome\n" {
+		t.Fatalf("%q, %v", answer, err)
+	}
+	conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + strings.Repeat("\xff", 4096)))
+	io.ReadAll(conn)
+	b.tells("client-disconnected", "client=web")
+	other.works()
+}
+
+// A flood of connections that say nothing leaves room for who is registered, and
+// never more processes than the limits allow.
+func TestAFloodOfConnections(t *testing.T) {
+	b := start(t, func(c *appliance.Config) {
+		c.Limits.HalfOpen, c.Limits.HalfOpenPerAddress = 8, 4
+		c.Limits.Handshake = appliance.Duration(time.Second)
+	})
+	inside := b.client("inside", ca).connect()
+	for range 500 {
+		conn, err := net.Dial("tcp", b.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	b.tells("connection-turned-away", "from=127.0.0.1", "half_open_per_address")
+	if n := strings.Count(b.logged(), "\n"); n > 60 {
+		t.Errorf("500 connections made %d lines in the log", n)
+	}
+	inside.works()
+	b.await("the flood to pass", func() bool {
+		conn, err := b.client2(t).Connect(t.Context())
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+}
+
+func TestConnectionsOfOneClientAreLimited(t *testing.T) {
+	b := start(t, func(c *appliance.Config) { c.Limits.PerClient = 2 })
+	web, mail := b.client("web", ca), b.client("mail", ca)
+	first := web.connect()
+	web.connect().works()
+	if why := web.refused("ca"); !strings.Contains(why, "refused: "+string(wire.RefusedFull)) {
+		t.Errorf("refused for %q", why)
+	}
+	mail.connect().works()
+	first.Close()
+	b.tells("client-disconnected", "client=web")
+	b.await("room for another", func() bool {
+		conn, err := web.member("ca").Connect(t.Context())
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+}
+
+func TestSessionsAreLimited(t *testing.T) {
+	b := start(t, func(c *appliance.Config) { c.Limits.Sessions = 3 })
+	a := b.client("web", ca).connect()
+	works := func() pkcs11.RV {
+		a.session = a.open()
+		return a.do(&wire.Probe{})
+	}
+	first := a.session
+	a.works()
+	for range 2 {
+		if rv := works(); rv != pkcs11.CKR_OK {
+			t.Fatal(rv)
+		}
+	}
+	if rv := works(); rv != pkcs11.CKR_SESSION_COUNT {
+		t.Errorf("a fourth session got %v", rv)
+	}
+	first.Close()
+	b.await("room for another", func() bool { return works() == pkcs11.CKR_OK })
+}
+
+// library compiles a vendor module that misbehaves.
+func library(t *testing.T, source string) string {
+	t.Helper()
+	folder := t.TempDir()
+	c, so := filepath.Join(folder, "m.c"), filepath.Join(folder, "m.so")
+	if err := os.WriteFile(c, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cc", "-shared", "-fPIC", "-o", so, c, "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, out)
+	}
+	return so
+}
+
+// A vendor module that is missing, crashes, or prints, is told of in the log and
+// ends no connection but its own.
+func TestVendorModulesThatMisbehave(t *testing.T) {
+	crash := library(t, `#include <stdlib.h>
+		#include <stdio.h>
+		__attribute__((constructor)) static void load(void) { fputs("vendor: no licence\n", stderr); abort(); }`)
+	chatty := library(t, `#include <dlfcn.h>
+		#include <stdio.h>
+		long C_GetFunctionList(void *list) {
+			long (*real)(void *) = dlsym(dlopen("`+hosttest.SoftHSM+`", RTLD_NOW), "C_GetFunctionList");
+			puts("vendor: hello from \033[31mstdout"); fflush(stdout);
+			return real(list);
+		}`)
+	b := start(t, func(c *appliance.Config) {
+		ca := c.Tokens[0]
+		for name, module := range map[string]string{"missing": "/nowhere/m.so", "crash": crash, "chatty": chatty} {
+			c.Tokens = append(c.Tokens, appliance.Token{Name: name, Module: module, Label: "ca", Env: ca.Env})
+		}
+		c.Tokens = append(c.Tokens, appliance.Token{Name: "absent", Module: hosttest.SoftHSM, Label: "absent", Env: ca.Env})
+	})
+	web := b.client("web", ca, appliance.Grant{Token: "missing"}, appliance.Grant{Token: "crash"},
+		appliance.Grant{Token: "chatty"}, appliance.Grant{Token: "absent"})
+	inside := web.connect()
+
+	if why := web.refused("missing"); !strings.Contains(why, "/nowhere/m.so") {
+		t.Errorf("missing: %q", why)
+	}
+	b.tells("token-unavailable", "token=missing", "client=web", "/nowhere/m.so")
+	if why := web.refused("absent"); !strings.Contains(why, `token "absent" is not there`) {
+		t.Errorf("absent: %q", why)
+	}
+	web.refused("crash")
+	b.tells("connection-ended-abnormally", "client=web", "from=127.0.0.1", "no licence")
+	conn, err := web.member("chatty").Connect(t.Context())
+	if err != nil {
+		t.Fatalf("chatty: %v", err)
+	}
+	conn.Close()
+	if line := b.tells("module-printed", "client=web", "vendor: hello"); strings.Contains(line, "\x1b") {
+		t.Error("what a module prints reaches the operator's terminal as it is")
+	}
+	inside.works()
+}
+
+// The process of a connection is killed: that connection ends, and the log says so.
+func TestAProcessIsKilled(t *testing.T) {
+	b := start(t, nil)
+	web := b.client("web", ca)
+	a, other := web.connect(), web.connect()
+	line := b.tells("client-connected", "client=web")
+	pid := strings.Fields(line[strings.Index(line, "process=")+len("process="):])[0]
+	if err := exec.Command("kill", "-9", pid).Run(); err != nil {
+		t.Fatal(err)
+	}
+	a.ended()
+	b.tells("connection-ended-abnormally", "client=web", "process="+pid, "killed")
+	other.works()
+}
