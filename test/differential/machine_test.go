@@ -23,6 +23,8 @@ type machine struct {
 	pipe   io.Closer
 	cmd    *exec.Cmd
 	errors strings.Builder
+
+	slot uint64
 }
 
 func start(driver, name, module string, environment ...string) (*machine, error) {
