@@ -191,7 +191,7 @@ type memberSession struct {
 	token *session
 }
 
-func (s *memberSession) Close() {}
+func (s *memberSession) Close() { s.token.Close() }
 
 // Do runs the calls as the script says.
 func (s *memberSession) Do(ctx context.Context, limits member.Limits, calls ...wire.Call) (int, error) {
@@ -218,7 +218,7 @@ func (s *memberSession) Do(ctx context.Context, limits member.Limits, calls ...w
 		case Hang, Beat:
 			return i, s.wait(ctx, outcome, limits)
 		case Refused:
-			refuse(call, refusal)
+			wire.Refuse(call, refusal)
 		default:
 			s.run(call)
 		}
@@ -263,29 +263,5 @@ func (s *memberSession) run(call wire.Call) {
 	t.executed[call.Number()]++
 	if !wire.DispatchCryptoki(context.Background(), s.token, call) {
 		wire.DispatchToken(context.Background(), s.token, call)
-	}
-}
-
-// refuse gives a call an RV without running it.
-func refuse(call wire.Call, rv pkcs11.RV) {
-	switch c := call.(type) {
-	case *wire.SignInit:
-		c.RV = rv
-	case *wire.Sign:
-		c.RV = rv
-	case *wire.GenerateRandom:
-		c.RV = rv
-	case *wire.GenerateKey:
-		c.RV = rv
-	case *wire.Import:
-		c.RV = rv
-	case *wire.Publish:
-		c.RV = rv
-	case *wire.SetAttributeValue:
-		c.RV = rv
-	case *wire.DestroyObject:
-		c.RV = rv
-	default:
-		panic(fmt.Sprintf("fake: no refusal of %v", call.Number()))
 	}
 }

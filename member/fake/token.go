@@ -4,12 +4,11 @@ package fake
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -27,6 +26,9 @@ type Token struct {
 	wrong    bool
 	executed map[wire.Number]int
 	made     int
+	frozen   bool
+	slow     time.Duration
+	renumber bool
 }
 
 type object struct {
@@ -57,7 +59,22 @@ func (t *Token) PINsTried() int {
 func (t *Token) SetPIN(pin string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.pin = pin
+	t.pin, t.wrong = pin, false
+}
+
+// Freeze has searches show nothing of what the token holds, or ends that.
+func (t *Token) Freeze(frozen bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frozen = frozen
+}
+
+// Slow sets the time between the look for copies and the making of one, in
+// which another process may make one too, as on a real token.
+func (t *Token) Slow(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.slow = d
 }
 
 // Keys are the fingerprints of the token objects, in the order of creation.
@@ -87,6 +104,36 @@ func (t *Token) JournalLength() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.journal)
+}
+
+// Renumber gives an object another handle whenever its attributes change, as
+// some tokens do.
+func (t *Token) Renumber() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.renumber = true
+}
+
+// Journal is the records on the token.
+func (t *Token) Journal() (records []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.journal {
+		records = append(records, string(r))
+	}
+	return records
+}
+
+// Holds are the labels of the token objects with each fingerprint.
+func (t *Token) Holds() map[string][]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	holds := make(map[string][]string)
+	for _, o := range t.objects {
+		key := fmt.Sprintf("%x", o.id.Fingerprint[:4])
+		holds[key] = append(holds[key], string(o.id.Label))
+	}
+	return holds
 }
 
 // Wipe empties the token, as a re-initialisation does.
@@ -163,22 +210,6 @@ func (s *session) Logout(context.Context, *wire.Logout) pkcs11.RV {
 	return pkcs11.CKR_OK
 }
 
-func (s *session) GenerateKey(_ context.Context, c *wire.GenerateKey) pkcs11.RV {
-	if !s.life.loggedIn {
-		return pkcs11.CKR_USER_NOT_LOGGED_IN
-	}
-	t := s.life.token
-	t.made++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", t.serial, t.made))
-	o := &object{id: wire.Identity{
-		Class: pkcs11.CKO_SECRET_KEY, KeyType: pkcs11.CKK_AES, Size: 256, Flags: wire.Private | wire.Copyable,
-		Fingerprint: sum[:], Label: slices.Clone(c.Template.Bytes(pkcs11.CKA_LABEL)),
-	}}
-	s.made = append(s.made, o)
-	c.Key = s.handle(o)
-	return pkcs11.CKR_OK
-}
-
 func (s *session) identity(o *object) wire.Identity {
 	id := o.id
 	id.Object = s.handle(o)
@@ -196,6 +227,9 @@ func (s *session) Identify(_ context.Context, c *wire.Identify) pkcs11.RV {
 
 func (s *session) Find(_ context.Context, c *wire.Find) pkcs11.RV {
 	for _, o := range s.life.token.objects {
+		if s.life.token.frozen {
+			break
+		}
 		if s.life.loggedIn || o.id.Flags&wire.Private == 0 {
 			c.Found = append(c.Found, s.identity(o))
 		}
@@ -210,49 +244,6 @@ func (s *session) Resolve(_ context.Context, c *wire.Resolve) pkcs11.RV {
 		}
 	}
 	return pkcs11.CKR_OK
-}
-
-func (s *session) Export(_ context.Context, c *wire.Export) pkcs11.RV {
-	o := s.life.handles[c.Object]
-	if o == nil {
-		return pkcs11.CKR_OBJECT_HANDLE_INVALID
-	}
-	c.Blob, _ = json.Marshal(o.id)
-	return pkcs11.CKR_OK
-}
-
-func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
-	var id wire.Identity
-	if json.Unmarshal(c.Blob, &id) != nil {
-		return pkcs11.CKR_WRAPPED_KEY_INVALID
-	}
-	c.Identity = s.place(id, c.Copies)
-	return pkcs11.CKR_OK
-}
-
-func (s *session) Publish(_ context.Context, c *wire.Publish) pkcs11.RV {
-	o := s.life.handles[c.Object]
-	if o == nil {
-		return pkcs11.CKR_OBJECT_HANDLE_INVALID
-	}
-	c.Identity = s.place(o.id, c.Copies)
-	return pkcs11.CKR_OK
-}
-
-// place adds a token object unless there are enough copies of it.
-func (s *session) place(id wire.Identity, copies uint64) wire.Identity {
-	id.Flags |= wire.OnToken
-	var n uint64
-	for _, o := range s.life.token.objects {
-		if o.id.Same(&id) {
-			if n++; n >= copies {
-				return s.identity(o)
-			}
-		}
-	}
-	o := &object{id: id}
-	s.life.token.objects = append(s.life.token.objects, o)
-	return s.identity(o)
 }
 
 func (s *session) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11.RV {
@@ -272,6 +263,9 @@ func (s *session) SetAttributeValue(_ context.Context, c *wire.SetAttributeValue
 	}
 	if a := c.Template.Find(pkcs11.CKA_LABEL); a != nil {
 		o.id.Label = slices.Clone(a.Value)
+	}
+	if s.life.token.renumber {
+		delete(s.life.handles, c.Object)
 	}
 	return pkcs11.CKR_OK
 }
@@ -317,7 +311,10 @@ func (s *session) GenerateRandom(_ context.Context, c *wire.GenerateRandom) pkcs
 }
 
 func (s *session) Record(_ context.Context, c *wire.Record) pkcs11.RV {
-	s.life.token.journal = append(s.life.token.journal, slices.Clone(c.Record))
+	t := s.life.token
+	if !slices.ContainsFunc(t.journal, func(r []byte) bool { return string(r) == string(c.Record) }) {
+		t.journal = append(t.journal, slices.Clone(c.Record))
+	}
 	return pkcs11.CKR_OK
 }
 

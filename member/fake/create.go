@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fake
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+func (s *session) GenerateKey(_ context.Context, c *wire.GenerateKey) pkcs11.RV {
+	if !s.life.loggedIn {
+		return pkcs11.CKR_USER_NOT_LOGGED_IN
+	}
+	c.Key = s.handle(s.newKey(pkcs11.CKO_SECRET_KEY, s.material(), c.Template))
+	return pkcs11.CKR_OK
+}
+
+// GenerateKeyPair makes a pair whose halves have no fingerprint in common.
+func (s *session) GenerateKeyPair(_ context.Context, c *wire.GenerateKeyPair) pkcs11.RV {
+	if !s.life.loggedIn {
+		return pkcs11.CKR_USER_NOT_LOGGED_IN
+	}
+	material := s.material()
+	c.PublicKey = s.handle(s.newKey(pkcs11.CKO_PUBLIC_KEY, material+" public", c.Public))
+	c.PrivateKey = s.handle(s.newKey(pkcs11.CKO_PRIVATE_KEY, material+" private", c.Private))
+	return pkcs11.CKR_OK
+}
+
+// CreateObject makes a secret key of the value that the application brings.
+func (s *session) CreateObject(_ context.Context, c *wire.CreateObject) pkcs11.RV {
+	if !s.life.loggedIn {
+		return pkcs11.CKR_USER_NOT_LOGGED_IN
+	}
+	c.Object = s.handle(s.newKey(pkcs11.CKO_SECRET_KEY, string(c.Template.Bytes(pkcs11.CKA_VALUE)), c.Template))
+	return pkcs11.CKR_OK
+}
+
+func (s *session) material() string {
+	s.life.token.made++
+	return fmt.Sprintf("%s %d", s.life.token.serial, s.life.token.made)
+}
+
+// newKey makes a session object.
+func (s *session) newKey(class uint64, material string, t pkcs11.Template) *object {
+	sum := sha256.Sum256([]byte(material))
+	o := &object{id: wire.Identity{
+		Class: class, KeyType: pkcs11.CKK_AES, Size: 256, Flags: wire.Private | wire.Copyable,
+		Fingerprint: sum[:], Label: slices.Clone(t.Bytes(pkcs11.CKA_LABEL)),
+	}}
+	s.made = append(s.made, o)
+	return o
+}
+
+func (s *session) Export(_ context.Context, c *wire.Export) pkcs11.RV {
+	o := s.life.handles[c.Object]
+	if o == nil {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	c.Blob, _ = json.Marshal(o.id)
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
+	var id wire.Identity
+	if json.Unmarshal(c.Blob, &id) != nil {
+		return pkcs11.CKR_WRAPPED_KEY_INVALID
+	}
+	if !c.Token {
+		o := &object{id: id}
+		s.made = append(s.made, o)
+		c.Identity = s.identity(o)
+		return pkcs11.CKR_OK
+	}
+	c.Identity = s.place(id, c.Copies)
+	return pkcs11.CKR_OK
+}
+
+func (s *session) Publish(_ context.Context, c *wire.Publish) pkcs11.RV {
+	o := s.life.handles[c.Object]
+	if o == nil {
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID
+	}
+	c.Identity = s.place(o.id, c.Copies)
+	return pkcs11.CKR_OK
+}
+
+// place adds a token object unless there are enough copies of it.
+func (s *session) place(id wire.Identity, copies uint64) wire.Identity {
+	id.Flags |= wire.OnToken
+	var n uint64
+	for _, o := range s.life.token.objects {
+		if o.id.Same(&id) {
+			if n++; n >= copies {
+				return s.identity(o)
+			}
+		}
+	}
+	if t := s.life.token; t.slow > 0 {
+		t.mu.Unlock()
+		time.Sleep(t.slow)
+		t.mu.Lock()
+	}
+	o := &object{id: id}
+	s.life.token.objects = append(s.life.token.objects, o)
+	return s.identity(o)
+}
