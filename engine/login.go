@@ -40,21 +40,21 @@ func (a *application) LoginUser(ctx context.Context, c *wire.LoginUser) pkcs11.R
 
 func (s *session) login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	sl := s.slot
+	if pin == nil && !sl.ownPINPad() {
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
 	sl.turn <- struct{}{}
 	defer func() { <-sl.turn }()
 	sl.mu.Lock()
 	user, readers := sl.user, sl.sessions-sl.rw
 	sl.mu.Unlock()
 	switch {
+	case kind == pkcs11.CKU_SO && readers > 0:
+		return pkcs11.CKR_SESSION_READ_ONLY_EXISTS
 	case user == int(kind):
 		return pkcs11.CKR_USER_ALREADY_LOGGED_IN
 	case user != nobody:
 		return pkcs11.CKR_USER_ANOTHER_ALREADY_LOGGED_IN
-	case kind == pkcs11.CKU_SO && readers > 0:
-		return pkcs11.CKR_SESSION_READ_ONLY_EXISTS
-	}
-	if pin == nil && !sl.ownPINPad() {
-		return pkcs11.CKR_ARGUMENTS_BAD
 	}
 	rv := sl.group.Login(kind, pin)
 	if rv == pkcs11.CKR_OK {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type Token struct {
 	wrong    bool
 	executed map[wire.Number]int
 	made     int
+	salt     byte
 	frozen   bool
 	slow     time.Duration
 	renumber bool
@@ -53,6 +55,13 @@ func (t *Token) PINsTried() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.logins
+}
+
+// PIN is the token's PIN.
+func (t *Token) PIN() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pin
 }
 
 // SetPIN changes the PIN behind everybody's back.
@@ -161,12 +170,24 @@ func newLife(t *Token, epoch uint64) *life {
 type session struct {
 	wire.NoCryptoki
 	wire.NoToken
-	life *life
-	made []*object // session objects
-	sign uint64    // the key of an active signature
+	life   *life
+	made   []*object // session objects
+	sign   uint64    // the key of an active signature
+	digest hash.Hash // an active digest
+	stream *stream   // an active encryption
 }
 
-func (s *session) Close() {}
+// Close ends the session and its objects.
+func (s *session) Close() {
+	t := s.life.token
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for h, o := range s.life.handles {
+		if slices.Contains(s.made, o) {
+			delete(s.life.handles, h)
+		}
+	}
+}
 
 func (s *session) handle(o *object) uint64 {
 	for h, known := range s.life.handles {
@@ -202,6 +223,14 @@ func (s *session) Login(_ context.Context, c *wire.Login) pkcs11.RV {
 	}
 	s.life.token.wrong = false
 	s.life.loggedIn = true
+	return pkcs11.CKR_OK
+}
+
+func (s *session) SetPIN(_ context.Context, c *wire.SetPIN) pkcs11.RV {
+	if string(c.Old) != s.life.token.pin {
+		return pkcs11.CKR_PIN_INCORRECT
+	}
+	s.life.token.pin = string(c.New)
 	return pkcs11.CKR_OK
 }
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"testing"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// H1, H4, field-B1: one object, one handle, found as it was created; the same in
+// a later application, as Apache's children need it.
+func TestHandlesAreStable(t *testing.T) {
+	w := begin(t, 2)
+	a := w.application()
+	s := w.loggedIn(a)
+	key := w.generate(a, s, "k", true)
+	for range 3 {
+		if found := w.find(a, s); len(found) != 1 || found[0] != key {
+			t.Fatalf("created %x, found %x", key, found)
+		}
+		w.members["a"].Down()
+		w.members["a"].Up()
+	}
+	later := w.application()
+	s = w.loggedIn(later)
+	if w.sign(later, s, key) == "" { // without a search before
+		t.Error("the handle means nothing later")
+	}
+	w.call(later, &wire.SignInit{Session: s, Key: key + 1}, pkcs11.CKR_KEY_HANDLE_INVALID)
+}
+
+// Field-C10: twins by label and ID are two objects, each found once.
+func TestTwinsAreKeptApart(t *testing.T) {
+	w := begin(t, 3)
+	a := w.application()
+	s := w.loggedIn(a)
+	one, two := w.generate(a, s, "same", true), w.generate(a, s, "same", true)
+	if found := w.find(a, s); len(found) != 2 || one == two {
+		t.Errorf("found %x", found)
+	}
+	first := w.sign(a, s, one)
+	w.call(a, &wire.DestroyObject{Session: s, Object: one}, pkcs11.CKR_OK)
+	if found := w.find(a, s); len(found) != 1 || found[0] != two {
+		t.Errorf("after one was destroyed: %x, want %x", found, two)
+	}
+	if w.sign(a, s, two) == first {
+		t.Error("the other one was destroyed")
+	}
+	w.call(a, &wire.SignInit{Session: s, Key: one}, pkcs11.CKR_KEY_HANDLE_INVALID)
+}
+
+// K9, field-I4: a session object works on every member, survives the one that
+// made it, and goes with its session.
+func TestSessionObjects(t *testing.T) {
+	w := begin(t, 3)
+	a := w.application()
+	s, other := w.loggedIn(a), w.open(a, 0)
+	key := w.generate(a, s, "session", false)
+	whose := w.sign(a, other, key)
+	for _, lost := range []string{"a", "b", "c"} {
+		for range 6 {
+			if w.sign(a, other, key) != whose {
+				t.Fatal("another key signs")
+			}
+		}
+		w.members[lost].Down()
+		w.sign(a, other, key)
+		w.members[lost].Up()
+		w.allReady(a)
+	}
+	w.call(a, &wire.CloseSession{Session: s}, pkcs11.CKR_OK)
+	w.call(a, &wire.SignInit{Session: other, Key: key}, pkcs11.CKR_KEY_HANDLE_INVALID)
+	for name, m := range w.members {
+		if keys := m.Token.Keys(); len(keys) > 0 {
+			t.Errorf("member %s keeps %v", name, keys)
+		}
+	}
+}
+
+// Field-F2: after C_Logout private objects cannot be used.
+func TestLogoutHidesPrivateObjects(t *testing.T) {
+	w := begin(t, 2)
+	a := w.application()
+	s := w.loggedIn(a)
+	key := w.generate(a, s, "k", true)
+	w.call(a, &wire.SignInit{Session: s, Key: key}, pkcs11.CKR_OK)
+	w.call(a, &wire.Logout{Session: s}, pkcs11.CKR_OK)
+	w.call(a, &wire.Sign{Session: s, SignatureRoom: wire.Room{Capacity: 64}}, pkcs11.CKR_OPERATION_NOT_INITIALIZED)
+	w.call(a, &wire.SignInit{Session: s, Key: key}, pkcs11.CKR_KEY_HANDLE_INVALID)
+	if found := w.find(a, s); len(found) > 0 {
+		t.Errorf("found %x", found)
+	}
+}
+
+// Field-G8: a search that nobody can answer is an error, never an empty result.
+func TestSearchWithoutMembersFails(t *testing.T) {
+	w := begin(t, 2, `probe_interval = "100ms"`, `probe_timeout = "200ms"`)
+	a := w.application()
+	s := w.loggedIn(a)
+	w.generate(a, s, "k", true)
+	w.members["a"].Down()
+	w.members["b"].Down()
+	w.call(a, &wire.FindObjectsInit{Session: s}, pkcs11.CKR_DEVICE_ERROR)
+	w.members["b"].Up()
+	w.until("found again", func() bool {
+		c := wire.FindObjectsInit{Session: s}
+		wire.DispatchCryptoki(t.Context(), a, &c)
+		return c.RV == pkcs11.CKR_OK
+	})
+}
+
+// Field-C15: keys that count their signatures are refused (K8).
+func TestStatefulKeysAreRefused(t *testing.T) {
+	w := begin(t, 2)
+	a := w.application()
+	s := w.loggedIn(a)
+	for _, kind := range []uint64{pkcs11.CKK_HSS, pkcs11.CKK_XMSS, pkcs11.CKK_XMSSMT} {
+		w.call(a, &wire.GenerateKey{Session: s, Template: pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_KEY_TYPE, kind)}}, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID)
+	}
+}
+
+func TestReadOnlySessionsCreateNoTokenObjects(t *testing.T) {
+	w := begin(t, 2)
+	a := w.application()
+	s := w.loggedIn(a)
+	key := w.generate(a, s, "k", true)
+	ro := w.open(a, 0)
+	w.call(a, &wire.GenerateKey{Session: ro, Template: pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}}, pkcs11.CKR_SESSION_READ_ONLY)
+	w.call(a, &wire.DestroyObject{Session: ro, Object: key}, pkcs11.CKR_SESSION_READ_ONLY)
+	w.call(a, &wire.SetAttributeValue{Session: ro, Object: key, Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, nil)}}, pkcs11.CKR_SESSION_READ_ONLY)
+	w.generate(a, ro, "session", false)
+}
