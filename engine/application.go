@@ -116,7 +116,7 @@ func (a *application) settle(ctx context.Context) {
 		if s.virtual != nil {
 			s.group.Settle(short)
 			s.group.AwaitFirst(long)
-			a.events.note(s.id, s.group.Serving())
+			a.events.begin(s.id, s.group.Serving())
 		}
 	}
 }

@@ -23,15 +23,23 @@ func newSlotEvents() *slotEvents {
 	return &slotEvents{here: make(map[uint64]bool), news: make(chan struct{})}
 }
 
-// note says whether a slot's token is there. The first time is no event.
+// begin says whether a slot's token is there when C_Initialize returns. What
+// comes later is an event.
+func (e *slotEvents) begin(slot uint64, here bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.here[slot] = here
+}
+
+// note says whether a slot's token is there now.
 func (e *slotEvents) note(slot uint64, here bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before, known := e.here[slot]
-	e.here[slot] = here
 	if !known || before == here {
 		return
 	}
+	e.here[slot] = here
 	for _, p := range e.pending {
 		if p == slot {
 			return

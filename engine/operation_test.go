@@ -158,7 +158,6 @@ func TestThreadsOnOneSession(t *testing.T) {
 	a := w.application()
 	s := w.loggedIn(a)
 	keys := []uint64{w.generate(a, s, "1", true), w.generate(a, s, "2", true)}
-	whose := map[uint64]string{keys[0]: w.sign(a, s, keys[0]), keys[1]: w.sign(a, s, keys[1])}
 	var threads sync.WaitGroup
 	for i := range 8 {
 		threads.Go(func() {
@@ -179,7 +178,6 @@ func TestThreadsOnOneSession(t *testing.T) {
 		})
 	}
 	threads.Wait()
-	_ = whose
 }
 
 // H1, H3, field-A2: a member that comes back with other handle numbers still

@@ -60,7 +60,8 @@ func TestLoginRules(t *testing.T) {
 	login(pkcs11.CKU_USER, nil, pkcs11.CKR_ARGUMENTS_BAD)
 	login(pkcs11.CKU_USER, pkcs11.PIN("0000"), pkcs11.CKR_PIN_INCORRECT)
 	login(pkcs11.CKU_USER, pkcs11.PIN(pin), pkcs11.CKR_OK)
-	login(pkcs11.CKU_SO, pkcs11.PIN(pin), pkcs11.CKR_USER_ANOTHER_ALREADY_LOGGED_IN)
+	login(pkcs11.CKU_USER, pkcs11.PIN(pin), pkcs11.CKR_USER_ALREADY_LOGGED_IN)
+	login(pkcs11.CKU_SO, pkcs11.PIN(pin), pkcs11.CKR_SESSION_READ_ONLY_EXISTS)
 	w.call(a, &wire.Logout{Session: ro}, pkcs11.CKR_OK)
 	w.call(a, &wire.Logout{Session: ro}, pkcs11.CKR_USER_NOT_LOGGED_IN)
 }

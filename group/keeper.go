@@ -44,6 +44,9 @@ func (g *Group) keep(s *seat) {
 		default:
 			g.live(s, l)
 		}
+		if g.ctx.Err() != nil {
+			return
+		}
 		if time.Since(begin) > steadyTime {
 			failed = 0
 		}
