@@ -144,7 +144,7 @@ func (a *application) adopt(conn *net.UnixConn) bool {
 			delete(a.sockets, conn)
 			a.mu.Unlock()
 		}()
-		a.answer(wire.NewFrames(conn), conn)
+		a.answer(wire.NewAttachedFrames(conn))
 	})
 	return true
 }

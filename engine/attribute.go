@@ -37,7 +37,7 @@ func (a *application) SetAttributeValue(_ context.Context, c *wire.SetAttributeV
 	if o.owner == nil && !s.rw {
 		return pkcs11.CKR_SESSION_READ_ONLY
 	}
-	if len(c.Template) == 0 {
+	if c.Template == nil { // an empty one changes nothing
 		return pkcs11.CKR_ARGUMENTS_BAD
 	}
 	id := o.identity()

@@ -61,7 +61,7 @@ func (e *Engine) Serve(ctx context.Context, conn *net.UnixConn) error {
 	if err := frames.Reply(hello); err != nil || hello.RV != pkcs11.CKR_OK {
 		return err
 	}
-	app.answer(frames, conn)
+	app.answer(frames)
 	app.connections.Wait()
 	return nil
 }
@@ -108,7 +108,7 @@ func (e *Engine) track(app *application, here bool) {
 }
 
 // answer answers the calls of one connection until it ends.
-func (a *application) answer(frames *wire.Frames, conn *net.UnixConn) {
+func (a *application) answer(frames *wire.Frames) {
 	defer frames.Close()
 	for {
 		call, err := frames.Next()

@@ -16,6 +16,9 @@ func (a *application) Login(_ context.Context, c *wire.Login) pkcs11.RV {
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
+	if c.Pin == nil && !s.slot.ownPINPad() {
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
 	switch c.User {
 	case pkcs11.CKU_SO, pkcs11.CKU_USER:
 		return s.login(c.User, c.Pin)
@@ -40,9 +43,6 @@ func (a *application) LoginUser(ctx context.Context, c *wire.LoginUser) pkcs11.R
 
 func (s *session) login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	sl := s.slot
-	if pin == nil && !sl.ownPINPad() {
-		return pkcs11.CKR_ARGUMENTS_BAD
-	}
 	sl.turn <- struct{}{}
 	defer func() { <-sl.turn }()
 	sl.mu.Lock()

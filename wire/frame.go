@@ -33,7 +33,7 @@ type Frames struct {
 	in    []byte // received, not consumed: in[start:]
 	start int
 	out   Encoder
-	oob   []byte
+	oob   []byte // nil: descriptors are not expected beside frames
 	fds   []int // received beside frames, not taken
 
 	mu       sync.Mutex // guards writing, and working
@@ -42,9 +42,17 @@ type Frames struct {
 	interval time.Duration
 }
 
-// NewFrames serves the connection. It closes it with Close.
+// NewFrames serves the first connection of an application, on which others may
+// be attached. It closes it with Close.
 func NewFrames(conn *net.UnixConn) *Frames {
-	f := &Frames{conn: conn, in: make([]byte, 0, 4096), oob: make([]byte, syscall.CmsgSpace(4*4)), interval: Heartbeat}
+	f := NewAttachedFrames(conn)
+	f.oob = make([]byte, syscall.CmsgSpace(4*4))
+	return f
+}
+
+// NewAttachedFrames serves a further connection of an application.
+func NewAttachedFrames(conn *net.UnixConn) *Frames {
+	f := &Frames{conn: conn, in: make([]byte, 0, 4096), interval: Heartbeat}
 	f.pulse.ring = f.beat
 	return f
 }
@@ -131,13 +139,7 @@ func (f *Frames) fill(n int, begun bool) error {
 			copy(grown, f.in)
 			f.in = grown
 		}
-		got, oobn, _, _, err := f.conn.ReadMsgUnix(f.in[len(f.in):cap(f.in)], f.oob)
-		if oobn > 0 {
-			f.keep(f.oob[:oobn])
-		}
-		if got == 0 && err == nil {
-			err = io.EOF
-		}
+		got, err := f.receive(f.in[len(f.in):cap(f.in)])
 		if err != nil {
 			if err == io.EOF && len(f.in) > 0 {
 				err = io.ErrUnexpectedEOF
@@ -150,6 +152,21 @@ func (f *Frames) fill(n int, begun bool) error {
 		f.conn.SetReadDeadline(time.Time{})
 	}
 	return nil
+}
+
+// receive reads what is there.
+func (f *Frames) receive(into []byte) (int, error) {
+	if f.oob == nil {
+		return f.conn.Read(into)
+	}
+	got, oobn, _, _, err := f.conn.ReadMsgUnix(into, f.oob)
+	if oobn > 0 {
+		f.keep(f.oob[:oobn])
+	}
+	if got == 0 && err == nil {
+		err = io.EOF
+	}
+	return got, err
 }
 
 // keep remembers descriptors received beside a frame.

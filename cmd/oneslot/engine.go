@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -56,8 +57,13 @@ func (c *engineCommand) Run(ctx context.Context, d *desk) error {
 	return nil
 }
 
+// garbagePercent lets the heap grow to five times what lives in it before it is
+// collected: an engine keeps little and makes much for each call.
+const garbagePercent = 400
+
 // newEngine makes an engine whose members run where the configuration says.
 func newEngine(d *desk, cfg *config.Config, log *slog.Logger) *engine.Engine {
+	debug.SetGCPercent(garbagePercent)
 	return engine.New(cfg, func(m config.Member) member.Member {
 		made, err := d.reach(cfg, &m)
 		if err != nil {
