@@ -30,6 +30,8 @@ type Cluster struct {
 	Log     string   // the engines' log
 	Members []string // names, in the order of the group
 	SoftHSM string   // the members' own module
+
+	runtime string // folder of the engines' sockets
 }
 
 // New makes the tokens and joins them. The programs are in the folder bin.
@@ -53,7 +55,7 @@ func New(bin, dir string, members int, options ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Log = cfg.Log.File
+	c.Log, c.runtime = cfg.Log.File, cfg.Runtime()
 	for _, m := range cfg.Members {
 		c.Members, c.SoftHSM = append(c.Members, m.Name), m.Module
 	}

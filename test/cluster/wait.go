@@ -3,10 +3,8 @@
 package cluster
 
 import (
-	"encoding/json"
-	"errors"
+	"context"
 	"fmt"
-	"os/exec"
 	"time"
 
 	"oneslot.dev/oneslot/control"
@@ -19,15 +17,11 @@ const Patience = 90 * time.Second
 // pause is between two looks at a condition.
 const pause = 20 * time.Millisecond
 
-// Status is what `oneslot status --json` prints.
+// Status is what `oneslot status` shows, without starting it each time.
 func (c *Cluster) Status() ([]control.Status, error) {
-	command := exec.Command(c.Program, "status", "--json", "--config", c.Conf)
-	out, err := command.Output()
-	var all []control.Status
-	if bad := json.Unmarshal(out, &all); bad != nil {
-		return nil, failed(command, errors.Join(err, bad))
-	}
-	return all, nil // an engine that does not answer is in there
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	return control.Engines(ctx, c.runtime) // an engine that does not answer is in there
 }
 
 // Groups is the group as each engine sees it.
