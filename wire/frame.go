@@ -34,7 +34,7 @@ type Frames struct {
 	start int
 	out   Encoder
 	oob   []byte // nil: descriptors are not expected beside frames
-	fds   []int // received beside frames, not taken
+	fds   []int  // received beside frames, not taken
 
 	mu       sync.Mutex // guards writing, and working
 	working  bool       // a call is being answered: signs of life are due
