@@ -186,6 +186,11 @@ func (s *session) replace(k *known, native, changed pkcs11.Template) pkcs11.RV {
 	return s.destroy(k.Object)
 }
 
+// guarded attributes are set otherwise than the application asked for.
+func guarded(t pkcs11.AttributeType) bool {
+	return t == pkcs11.CKA_EXTRACTABLE || t == pkcs11.CKA_SENSITIVE || t == pkcs11.CKA_WRAP_WITH_TRUSTED
+}
+
 // change splits a change into what the token is told and what is shown
 // afterwards. Extractable keys may become what they cannot leave again
 // (PKCS#11 2.40, table 11, footnotes 11 and 12).
@@ -199,8 +204,16 @@ func change(t, shown pkcs11.Template) (native, changed pkcs11.Template, rv pkcs1
 			native = native.With(pkcs11.Bool(kind, true))
 		}
 	}
+	key := shown.Find(pkcs11.CKA_EXTRACTABLE) != nil
 	for _, a := range t {
 		yes := len(a.Value) == 1 && a.Value[0] != 0
+		switch {
+		case guarded(a.Type) && !key: // the token says what it has to say to that
+			native = append(native, a)
+			continue
+		case guarded(a.Type) && len(a.Value) != 1:
+			return nil, nil, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+		}
 		switch a.Type {
 		case pkcs11.CKA_EXTRACTABLE:
 			if yes && !open {

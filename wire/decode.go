@@ -147,8 +147,7 @@ func (d *Decoder) Mechanism() pkcs11.Mechanism {
 	return pkcs11.Mechanism{Type: kind, Parameter: b.Data, Null: b.Null, Length: b.Length, Absent: absent}
 }
 
-// Template reads a template. It is nil for a NULL pointer and for no attributes
-// at all; PKCS#11 treats them alike.
+// Template reads a template. It is nil for a NULL pointer only.
 func (d *Decoder) Template() pkcs11.Template {
 	if !d.Bool() {
 		d.Ulong()
@@ -169,11 +168,7 @@ func (d *Decoder) elements(depth int) int {
 }
 
 func (d *Decoder) attributes(depth int) pkcs11.Template {
-	n := d.elements(depth)
-	if n == 0 {
-		return nil
-	}
-	t := make(pkcs11.Template, n)
+	t := make(pkcs11.Template, d.elements(depth))
 	for i := range t {
 		t[i].Type = pkcs11.AttributeType(d.Ulong())
 		switch d.U8() {
