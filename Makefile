@@ -94,3 +94,8 @@ bench:
 
 clean:
 	rm -rf $(BUILD)
+
+# Real applications and foreign test suites, where they are at hand.
+.PHONY: apps
+apps: build
+	@test/apps/run
