@@ -202,11 +202,21 @@ func (l *Limits) check() (problems []error) {
 	}{
 		{"half_open", l.HalfOpen > 0}, {"half_open_per_address", l.HalfOpenPerAddress > 0}, {"connections", l.Connections > 0},
 		{"connections_per_client", l.PerClient > 0}, {"connections_per_address", l.PerAddress > 0},
-		{"sessions", l.Sessions > 0}, {"calls", l.Calls > 0}, {"handshake", l.Handshake > 0}, {"drain", l.Drain > 0},
-		{"login_tries", l.LoginTries > 0}, {"login_pause", l.LoginPause > 0}, {"audit", l.Audit > 0},
+		{"sessions", l.Sessions > 0}, {"calls", l.Calls > 0}, {"login_tries", l.LoginTries > 0},
 	} {
 		if !o.good {
 			problems = append(problems, fmt.Errorf("limits: %s must be more than 0", o.key))
+		}
+	}
+	for _, o := range []struct {
+		key  string
+		wait Duration
+	}{
+		{"handshake", l.Handshake}, {"drain", l.Drain}, {"login_pause", l.LoginPause}, {"audit", l.Audit}, {"connection_age", l.ConnectionAge},
+	} {
+		// A number without a unit is read as nanoseconds.
+		if never := o.key == "connection_age" && o.wait == 0; time.Duration(o.wait) < time.Millisecond && !never {
+			problems = append(problems, fmt.Errorf("limits: %s is %v: write a duration with its unit, in quotes: \"10s\"", o.key, time.Duration(o.wait)))
 		}
 	}
 	return problems

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package appliance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"oneslot.dev/oneslot/pkcs11"
+)
+
+// opened is the state of a client as one more process sees it, at a time that the
+// test sets.
+func opened(t *testing.T, r Register, now *time.Time) *tries {
+	t.Helper()
+	l := defaultLimits
+	l.LoginPause = Duration(time.Minute)
+	s, err := r.tries("web", &l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.file.Close() })
+	s.now = func() time.Time { return *now }
+	return s
+}
+
+func (t *tries) try(rv pkcs11.RV, lastTry bool) (asked bool, err error) {
+	err = t.guard(context.Background(), "ca", lastTry, func() pkcs11.RV { asked = true; return rv })
+	return asked, err
+}
+
+func TestPausesAfterWrongPINs(t *testing.T) {
+	now := time.Now()
+	r := Register(t.TempDir())
+	step := func(what string, rv pkcs11.RV, wantAsked bool) {
+		t.Helper()
+		// Each try is another process.
+		if asked, err := opened(t, r, &now).try(rv, false); asked != wantAsked || asked != (err == nil) {
+			t.Errorf("%s: the token was asked: %v, %v", what, asked, err)
+		}
+	}
+	const wrong, right = pkcs11.CKR_PIN_INCORRECT, pkcs11.CKR_OK
+	step("first", wrong, true)
+	step("second", wrong, true)
+	step("right", right, true)
+	for range 3 {
+		step("three more", wrong, true)
+	}
+	step("a fourth", right, false)
+	now = now.Add(time.Minute)
+	step("after the pause", wrong, true)
+	now = now.Add(time.Minute)
+	step("after half of the next", right, false)
+	now = now.Add(time.Minute)
+	step("after the next", right, true)
+	step("once right", wrong, true)
+	step("not compared", pkcs11.CKR_DEVICE_ERROR, true)
+	step("not compared", pkcs11.CKR_DEVICE_ERROR, true)
+	step("second wrong", wrong, true)
+	step("third wrong", wrong, true)
+	step("fourth", right, false)
+}
+
+// A token that is about to lock is not asked for a client that got PINs wrong.
+func TestTheLastTryIsForOthers(t *testing.T) {
+	now := time.Now()
+	r := Register(t.TempDir())
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, true); !asked || err != nil {
+		t.Errorf("a client without wrong PINs: %v", err)
+	}
+	opened(t, r, &now).try(pkcs11.CKR_PIN_INCORRECT, false)
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, true); asked || !errors.Is(err, errLastTry) {
+		t.Errorf("a client with a wrong PIN: asked %v, %v", asked, err)
+	}
+}
+
+// A client that hangs up before the answer, or whose process dies, has used up
+// its try.
+func TestATryWithoutAnEndIsWrong(t *testing.T) {
+	now := time.Now()
+	r := Register(t.TempDir())
+	for range 3 {
+		s := opened(t, r, &now)
+		if _, err := s.begin(t.Context(), "ca", false); err != nil {
+			t.Fatal(err)
+		}
+		s.file.Close() // as the end of the process does
+	}
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, false); asked || !errors.Is(err, errThrottled) {
+		t.Errorf("asked %v, %v", asked, err)
+	}
+}
+
+// Many processes of a client log in at once: with the right PIN all of them get
+// in, with a wrong one the token sees no more than the limit.
+func TestLoginsAtOnce(t *testing.T) {
+	for rv, want := range map[pkcs11.RV]int64{pkcs11.CKR_OK: 12, pkcs11.CKR_PIN_INCORRECT: 3} {
+		now := time.Now()
+		r := Register(t.TempDir())
+		var asked atomic.Int64
+		var all sync.WaitGroup
+		for range 12 {
+			s := opened(t, r, &now)
+			all.Go(func() {
+				s.guard(context.Background(), "ca", false, func() pkcs11.RV {
+					asked.Add(1)
+					time.Sleep(5 * time.Millisecond)
+					return rv
+				})
+			})
+		}
+		all.Wait()
+		if asked.Load() != want {
+			t.Errorf("%v: the token was asked %d times, not %d", rv, asked.Load(), want)
+		}
+	}
+}
+
+// What was longer before, or was cut off, is read as far as it makes sense; what
+// makes none lets nobody try.
+func TestTheFileOfTriesIsDamaged(t *testing.T) {
+	now := time.Now()
+	r := Register(t.TempDir())
+	s := opened(t, r, &now)
+	for text, want := range map[string]bool{"": true, "{}": true, `{"ca":{"wrong":1}}}}garbage`: true, `{"ca":`: false, "garbage": false} {
+		if err := os.WriteFile(s.file.Name(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, false); asked != want {
+			t.Errorf("%q: asked %v, %v", text, asked, err)
+		}
+	}
+}
