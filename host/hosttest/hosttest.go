@@ -35,11 +35,11 @@ type Soft struct {
 // Env is what a process needs in its environment to see the token.
 func (s *Soft) Env() string { return "SOFTHSM2_CONF=" + s.Conf }
 
-// Token makes a token. The test is skipped where SoftHSM is not installed.
+// Token makes a token.
 func Token(t testing.TB, label string) *Soft {
 	t.Helper()
 	if _, err := os.Stat(SoftHSM); err != nil {
-		t.Skip("SoftHSM is not installed")
+		t.Fatal("SoftHSM is not installed: run make deps")
 	}
 	folder := t.TempDir()
 	s := &Soft{Label: label, Conf: filepath.Join(folder, "softhsm2.conf"), Dir: filepath.Join(folder, "tokens")}

@@ -196,7 +196,7 @@ func (s *memberSession) Close() { s.token.Close() }
 // Do runs the calls as the script says.
 func (s *memberSession) Do(ctx context.Context, limits member.Limits, calls ...wire.Call) (int, error) {
 	m := s.conn.member
-	if err := s.conn.Err(); err != nil {
+	if err := errors.Join(s.conn.Err(), ctx.Err()); err != nil {
 		return 0, &member.Fault{Member: m.name, Err: err}
 	}
 	m.mu.Lock()
