@@ -61,7 +61,14 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 	if err != nil {
 		return nil, &member.Fault{Member: m.config.Name, Err: err}
 	}
-	return member.Greet(ctx, m.config.Name, client, func() {})
+	// gRPC waits for the other end's first word by its own patience.
+	stop := context.AfterFunc(ctx, client.Close)
+	made, err := member.Greet(ctx, m.config.Name, client, func() {})
+	if !stop() && err == nil {
+		made.Close()
+		return nil, &member.Fault{Member: m.config.Name, Err: ctx.Err()}
+	}
+	return made, err
 }
 
 // enter returns a connection on which the appliance has let this client in.
