@@ -146,3 +146,21 @@ func TestSetPINNeedsAllMembers(t *testing.T) {
 		return a.slots[0].group.Snapshot().Members[0].State.String() == "ready"
 	})
 }
+
+// H6: virtual sessions cost the members nothing until they need one.
+func TestManySessionsCostNothing(t *testing.T) {
+	w := begin(t, 2)
+	a := w.application()
+	before := w.members["a"].Sessions() + w.members["b"].Sessions()
+	handles := map[uint64]bool{}
+	for range 10_000 {
+		handles[w.open(a, 0)] = true
+	}
+	if len(handles) != 10_000 {
+		t.Errorf("%d different handles for 10000 sessions", len(handles))
+	}
+	if n := w.members["a"].Sessions() + w.members["b"].Sessions() - before; n > 2 {
+		t.Errorf("%d member sessions were opened for them", n)
+	}
+	w.call(a, &wire.CloseAllSessions{Slot: w.slot}, pkcs11.CKR_OK)
+}

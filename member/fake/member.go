@@ -42,6 +42,7 @@ type Member struct {
 	conns   []*conn
 	epoch   uint64
 	tries   int
+	opened  int
 }
 
 // New makes a member with a token of its own.
@@ -109,6 +110,13 @@ func (m *Member) Tries() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.tries
+}
+
+// Sessions is how many sessions were opened on the member so far.
+func (m *Member) Sessions() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.opened
 }
 
 // Name is the member's name.
@@ -180,6 +188,9 @@ func (c *conn) fail(cause error) {
 }
 
 func (c *conn) Open(wire.View) (member.Session, error) {
+	c.member.mu.Lock()
+	c.member.opened++
+	c.member.mu.Unlock()
 	if err := c.Err(); err != nil {
 		return nil, &member.Fault{Member: c.member.name, Err: err}
 	}
