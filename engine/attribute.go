@@ -17,6 +17,9 @@ func (a *application) GetAttributeValue(_ context.Context, c *wire.GetAttributeV
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
+	if c.Query == nil {
+		return pkcs11.CKR_ARGUMENTS_BAD
+	}
 	rv, err := s.slot.group.Do(wire.Ask, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
 		return o.onTried(p, func(handle uint64) (pkcs11.RV, error) {
 			call := wire.GetAttributeValue{Object: handle, Query: c.Query}
@@ -53,6 +56,7 @@ func (a *application) SetAttributeValue(_ context.Context, c *wire.SetAttributeV
 	}
 	if rv == pkcs11.CKR_OK {
 		o.changed(c.Template)
+		s.slot.objects.renamed(s.slot, o)
 	}
 	return rv
 }
@@ -75,21 +79,53 @@ func (o *object) changed(t pkcs11.Template) {
 func (sl *slot) changeSessionObject(o *object, t pkcs11.Template) pkcs11.RV {
 	rv, err := sl.group.Do(wire.Use, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
 		return o.onTried(p, func(handle uint64) (pkcs11.RV, error) {
+			holder, err := o.owner.holder(p) // where a key lives that replaces it
+			if err != nil {
+				return 0, err
+			}
 			set := wire.SetAttributeValue{Object: handle, Template: t}
-			if _, err := p.Do(&set); err != nil || set.RV != pkcs11.CKR_OK {
+			if _, err := holder.Do(&set); err != nil || set.RV != pkcs11.CKR_OK {
 				return set.RV, err
 			}
-			if o.blob != nil {
+			handle, rv, err := sl.afterChange(p, o, handle)
+			if err != nil || rv != pkcs11.CKR_OK {
+				return rv, err
+			}
+			blob := o.blob
+			if blob != nil {
 				export := wire.Export{Object: handle}
 				if _, err := p.Do(&export); err != nil || export.RV != pkcs11.CKR_OK {
 					return export.RV, err
 				}
-				o.settleOn(p, handle, export.Blob)
+				blob = export.Blob
 			}
+			o.settleOn(p, handle, blob)
 			return pkcs11.CKR_OK, nil
 		})
 	})
 	return sl.gone(err, rv, pkcs11.CKR_OBJECT_HANDLE_INVALID)
+}
+
+// afterChange is the handle of a session object that was changed. Some tokens
+// cannot change what has to be changed, and their host puts another key in its
+// place: one that nobody knows yet.
+func (sl *slot) afterChange(p *group.Place, o *object, handle uint64) (uint64, pkcs11.RV, error) {
+	identify := wire.Identify{Object: handle}
+	if _, err := p.Do(&identify); err != nil || identify.RV != pkcs11.CKR_OBJECT_HANDLE_INVALID {
+		return handle, identify.RV, err
+	}
+	id := o.identity()
+	resolve := wire.Resolve{Wanted: id}
+	if _, err := p.Do(&resolve); err != nil || resolve.RV != pkcs11.CKR_OK {
+		return 0, resolve.RV, err
+	}
+	for i := range resolve.Found {
+		f := &resolve.Found[i]
+		if f.Same(&id) && f.Flags&wire.OnToken == 0 && sl.objects.at(p.Seat(), p.Epoch(), f.Object) == nil {
+			return f.Object, pkcs11.CKR_OK, nil
+		}
+	}
+	return 0, pkcs11.CKR_OBJECT_HANDLE_INVALID, nil
 }
 
 // settleOn makes one member's session object the one that copies are made of.

@@ -76,7 +76,7 @@ func (a *application) create(c creation) ([]*object, pkcs11.RV) {
 	token := make([]bool, len(c.templates))
 	some := false
 	for i, t := range c.templates {
-		if attribute := t.Find(pkcs11.CKA_TOKEN); attribute != nil && len(attribute.Value) != 1 {
+		if wrongSize(*t) {
 			return nil, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
 		}
 		token[i] = t.Bool(pkcs11.CKA_TOKEN, false)

@@ -22,6 +22,7 @@ const tokenHandle = 1 << 62
 type object struct {
 	handle uint64
 	owner  *session // of a session object; nil for a token object
+	later  []uint64 // handles that a token object would have by its identity now
 	twin   int      // rank among objects equal in everything that identifies them
 	blob   []byte   // of a session object that can be copied: its wrapped form
 
@@ -188,6 +189,22 @@ func (t *objects) token(slot *slot, id *wire.Identity, twin int) *object {
 	return o
 }
 
+// renamed has searches find a token object by its new label or CKA_ID. Its
+// handle stays the one that the application knows.
+func (t *objects) renamed(slot *slot, o *object) {
+	if o.owner != nil || o.handle&tokenHandle == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := o.identity()
+	handle := identityHandle(slot, &id, o.twin)
+	if t.by[handle] == nil {
+		t.by[handle] = o
+		o.later = append(o.later, handle)
+	}
+}
+
 func (o *object) is(id *wire.Identity, twin int) bool {
 	mine := o.identity()
 	return mine.Same(id) && o.twin == twin && string(mine.Label) == string(id.Label) && string(mine.ID) == string(id.ID)
@@ -262,6 +279,9 @@ func (t *objects) remove(o *object) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.by, o.handle)
+	for _, handle := range o.later {
+		delete(t.by, handle)
+	}
 	if o.owner != nil {
 		kept := t.session[o.owner][:0]
 		for _, other := range t.session[o.owner] {

@@ -141,7 +141,11 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 	if len(native) > 0 {
 		rv := s.raw.SetAttributeValue(ctx, &wire.SetAttributeValue{Object: c.Object, Template: native})
 		if rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY && native.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) {
-			return s.replace(&k, native, changed)
+			rv = s.replace(&k, native, changed)
+			if rv == pkcs11.CKR_KEY_NOT_WRAPPABLE || rv == pkcs11.CKR_TEMPLATE_INCONSISTENT {
+				rv = pkcs11.CKR_ATTRIBUTE_READ_ONLY // nor can another key be it
+			}
+			return rv
 		}
 		if rv != pkcs11.CKR_OK {
 			return rv
