@@ -95,7 +95,12 @@ func (w *world) found(side int, c *call, o output) []int {
 	n := c.ulongAt(o.length, 0)
 	var all []int
 	for i := range n {
-		all = append(all, w.numberOf(side, c.ulongAt(o.buffer, int(8*i))))
+		o := w.numberOf(side, c.ulongAt(o.buffer, int(8*i)))
+		if o < 0 && side == 0 && w.remnants {
+			remnants.count++
+			continue
+		}
+		all = append(all, o)
 	}
 	slices.Sort(all)
 	return all

@@ -84,7 +84,12 @@ func (w *world) keyFor(k pkcs11.MechanismType, operation string) (*object, strin
 			fit = append(fit, i)
 		}
 	}
-	if len(fit) == 0 || w.chance(15, "any key") {
+	// SoftHSM 2.6.1 takes the wrong kind of key for RSA and ECDSA, and crashes.
+	curious := !strings.Contains(suited(k, operation), "private") && !strings.Contains(suited(k, operation), "public")
+	if len(fit) == 0 || curious && w.chance(15, "any key") {
+		if !curious {
+			return &object{}, "object 0x0"
+		}
 		return w.anyObject()
 	}
 	i := rapid.SampledFrom(fit).Draw(w.T, "key")
@@ -100,7 +105,10 @@ func (w *world) begin(operation string) (*session, string, mechanism, pkcs11.RV)
 	if operation != "Digest" {
 		key, which = w.keyFor(m.kind, operation)
 	}
-	a := w.all("C_"+operation+"Init", fmt.Sprintf("%s, %v parameter %x, %s", what, m.kind, m.param, which), func(side int, c *call) {
+	if s.running != "" && s.running != operation && !w.chance(8, "two at once") {
+		return s, what, m, pkcs11.CKR_CANCEL
+	}
+	a := w.all("C_"+operation+"Init", fmt.Sprintf("%s, %v, %s", what, m, which), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.mechanism(m)
 		if operation != "Digest" {
@@ -109,6 +117,7 @@ func (w *world) begin(operation string) (*session, string, mechanism, pkcs11.RV)
 	})
 	if a.rv == pkcs11.CKR_OK {
 		w.active(s)[operation] = m.kind
+		s.running, s.failed, s.parts = operation, "", false
 	}
 	return s, what, m, a.rv
 }
@@ -166,7 +175,9 @@ func (w *world) single(operation string, s *session, what string, d input, r roo
 	case "Verify":
 		per, made = w.produced(&w.signature)
 	case "Decrypt":
-		per, made = w.produced(&w.ciphertext)
+		if per, made = w.produced(&w.ciphertext); random(w.encrypted) && w.encrypted != kind {
+			per = [3]input{d, d, d} // else each side would decrypt something else
+		}
 	}
 	a := w.all("C_"+operation, fmt.Sprintf("%s, %s, %v", what, made, r), func(side int, c *call) {
 		c.number(s.handles[side])
@@ -178,11 +189,24 @@ func (w *world) single(operation string, s *session, what string, d input, r roo
 			c.room(r, isRandom)
 		}
 	})
-	w.keep(operation, a, r)
+	w.keep(operation, kind, a, r)
+	s.ends(operation, a.rv, r.null && operation != "Verify")
 	return a.rv
 }
 
-func (w *world) keep(operation string, a *answer, r room) {
+// ends notes whether a call ended an operation. What an error other than
+// CKR_BUFFER_TOO_SMALL ends on groups may go on bare.
+func (s *session) ends(operation string, rv pkcs11.RV, asks bool) {
+	switch {
+	case rv == pkcs11.CKR_BUFFER_TOO_SMALL || rv == pkcs11.CKR_OK && asks || s.running != operation:
+	case rv == pkcs11.CKR_OK:
+		s.running = ""
+	default:
+		s.failed = operation
+	}
+}
+
+func (w *world) keep(operation string, by pkcs11.MechanismType, a *answer, r room) {
 	if a.rv != pkcs11.CKR_OK || r.null || w.over {
 		return
 	}
@@ -191,7 +215,7 @@ func (w *world) keep(operation string, a *answer, r room) {
 		case "Sign":
 			w.signature[i] = a.out(i, 0)
 		case "Encrypt":
-			w.ciphertext[i] = a.out(i, 0)
+			w.ciphertext[i], w.encrypted = a.out(i, 0), by
 		}
 	}
 }
@@ -226,13 +250,18 @@ func (w *world) actUpdate() {
 }
 
 func (w *world) update(operation string, s *session, what string, d input, r room) {
-	w.all("C_"+operation+"Update", fmt.Sprintf("%s, %d bytes NULL %v, %v", what, len(d.bytes), d.null, r), func(side int, c *call) {
+	a := w.all("C_"+operation+"Update", fmt.Sprintf("%s, %d bytes NULL %v, %v", what, len(d.bytes), d.null, r), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.data(d)
 		if operation == "Encrypt" || operation == "Decrypt" {
 			c.room(r, false)
 		}
 	})
+	if a.rv != pkcs11.CKR_OK {
+		s.ends(operation, a.rv, false)
+	} else if s.running == operation {
+		s.parts = true
+	}
 }
 
 func (w *world) actFinal() { s, what := w.anySession(); w.final(w.operation(), s, what, w.anyRoom()) }
@@ -250,7 +279,8 @@ func (w *world) final(operation string, s *session, what string, r room) {
 			c.room(r, random(w.active(s)[operation]))
 		}
 	})
-	w.keep(operation, a, r)
+	w.keep(operation, w.active(s)[operation], a, r)
+	s.ends(operation, a.rv, r.null && operation != "Verify")
 }
 
 func (w *world) actDigestKey() {
@@ -268,7 +298,7 @@ func (w *world) actWrap() {
 	with, withWhat := w.keyFor(m.kind, "Encrypt")
 	key, which := w.anyObject()
 	r := w.anyRoom()
-	a := w.all("C_WrapKey", fmt.Sprintf("%s, %v, with %s, %s, %v", what, m.kind, withWhat, which, r), func(side int, c *call) {
+	a := w.all("C_WrapKey", fmt.Sprintf("%s, %v, with %s, %s, %v", what, m, withWhat, which, r), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.mechanism(m)
 		c.number(with.handles[side])
@@ -291,7 +321,7 @@ func (w *world) actUnwrap() {
 		number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), number(pkcs11.CKA_KEY_TYPE, rapid.SampledFrom([]uint64{pkcs11.CKK_AES, pkcs11.CKK_GENERIC_SECRET}).Draw(w.T, "type")),
 		yes(pkcs11.CKA_ENCRYPT), yes(pkcs11.CKA_EXTRACTABLE), no(pkcs11.CKA_SENSITIVE),
 	})
-	a := w.all("C_UnwrapKey", fmt.Sprintf("%s, %v, with %s, %s, %s", what, m.kind, withWhat, made, show(list)), func(side int, c *call) {
+	a := w.all("C_UnwrapKey", fmt.Sprintf("%s, %v, with %s, %s, %s", what, m, withWhat, made, show(list)), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.mechanism(m)
 		c.number(with.handles[side])

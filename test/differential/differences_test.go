@@ -13,21 +13,81 @@ import (
 
 // A difference is one that docs/differences.md explains.
 type difference struct {
-	name    string // as in the document
-	applies func(w *world, function string, rvs [3]pkcs11.RV) bool
-	count   int
+	name     string // as in the document
+	harmless bool   // the sequence can go on
+	applies  func(w *world, function string, rvs [3]pkcs11.RV) bool
+	count    int
 }
+
+// answers is a difference in what one function returns: bare, and on groups.
+func answers(functions string, bare, ours pkcs11.RV) func(*world, string, [3]pkcs11.RV) bool {
+	return func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return slices.Contains(strings.Fields(functions), function) && rvs == [3]pkcs11.RV{bare, ours, ours}
+	}
+}
+
+var remnants = &difference{name: "Remnants of failed creations", applies: func(*world, string, [3]pkcs11.RV) bool { return false }}
 
 var differences = []*difference{
-	{name: "C_GetFunctionStatus and C_CancelFunction", applies: func(_ *world, function string, _ [3]pkcs11.RV) bool {
-		return function == "C_GetFunctionStatus" || function == "C_CancelFunction"
+	{name: "C_GetFunctionStatus and C_CancelFunction", harmless: true,
+		applies: answers("C_GetFunctionStatus C_CancelFunction", pkcs11.CKR_SESSION_HANDLE_INVALID, pkcs11.CKR_FUNCTION_NOT_PARALLEL)},
+	{name: "C_Logout without a login", harmless: true,
+		applies: answers("C_Logout", pkcs11.CKR_OK, pkcs11.CKR_USER_NOT_LOGGED_IN)},
+	{name: "C_SetPIN with two things wrong", harmless: true,
+		applies: answers("C_SetPIN", pkcs11.CKR_PIN_LEN_RANGE, pkcs11.CKR_SESSION_READ_ONLY)},
+	{name: "Two things wrong in one call", harmless: true, applies: argumentsFirst},
+	{name: "Two things wrong in one template", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return slices.Contains(strings.Fields("C_CreateObject C_CopyObject C_GenerateKey C_GenerateKeyPair C_UnwrapKey C_SetAttributeValue"), function) &&
+			rvs[1] == pkcs11.CKR_ATTRIBUTE_VALUE_INVALID && rvs[2] == rvs[1] && rvs[0] != pkcs11.CKR_OK
 	}},
+	{name: "Handles of keys that are none", harmless: true,
+		applies: answers("C_EncryptInit C_DecryptInit C_SignInit C_VerifyInit", pkcs11.CKR_OBJECT_HANDLE_INVALID, pkcs11.CKR_KEY_HANDLE_INVALID)},
+	{name: "Copies of objects that cannot be modified", applies: answers("C_CopyObject", pkcs11.CKR_ATTRIBUTE_READ_ONLY, pkcs11.CKR_OK)},
+	{name: "Setting what is set", applies: answers("C_SetAttributeValue", pkcs11.CKR_ATTRIBUTE_READ_ONLY, pkcs11.CKR_OK)},
+	{name: "Single-part calls in the middle of parts", applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
+		return rvs == [3]pkcs11.RV{pkcs11.CKR_GENERAL_ERROR, pkcs11.CKR_OPERATION_NOT_INITIALIZED, pkcs11.CKR_OPERATION_NOT_INITIALIZED} && w.partly(function)
+	}},
+	{name: "Several operations at once", applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return strings.HasSuffix(function, "Init") && rvs[0] == pkcs11.CKR_OPERATION_ACTIVE && rvs[1] == rvs[2]
+	}},
+	{name: "Errors end an operation", applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
+		return rvs[1] == pkcs11.CKR_OPERATION_NOT_INITIALIZED && rvs[2] == rvs[1] && w.failedBefore(function)
+	}},
+	remnants,
 }
 
-// What a survey found: how often each difference came, and where it came first.
+// argumentsFirst: SoftHSM looks for NULL before it looks for anything else.
+func argumentsFirst(_ *world, function string, rvs [3]pkcs11.RV) bool {
+	if rvs[0] != pkcs11.CKR_ARGUMENTS_BAD || rvs[1] != rvs[2] {
+		return false
+	}
+	switch rvs[1] {
+	case pkcs11.CKR_OPERATION_NOT_INITIALIZED, pkcs11.CKR_BUFFER_TOO_SMALL, pkcs11.CKR_SESSION_HANDLE_INVALID:
+		return true
+	case pkcs11.CKR_OBJECT_HANDLE_INVALID:
+		return function == "C_GetAttributeValue" || function == "C_SetAttributeValue"
+	}
+	return false
+}
+
+// partly says whether some session has fed parts to the operation of a function.
+func (w *world) partly(function string) bool {
+	return slices.ContainsFunc(w.sessions, func(s *session) bool { return s.parts && "C_"+s.running == function })
+}
+
+// failedBefore says whether an operation of the kind that the function is for
+// has failed in some session.
+func (w *world) failedBefore(function string) bool {
+	return slices.ContainsFunc(w.sessions, func(s *session) bool {
+		return s.failed != "" && strings.HasPrefix(function, "C_"+s.failed)
+	})
+}
+
+// What a survey found: how often each difference came, and the shortest way to it.
 var (
 	surveyed = map[string]int{}
 	first    = map[string]string{}
+	logged   = map[string]int{}
 )
 
 func (w *world) note(function string, described [3]string) {
@@ -38,7 +98,8 @@ func (w *world) note(function string, described [3]string) {
 		codes = append(codes, code)
 	}
 	key := function + ": " + strings.Join(codes, ", ")
-	if surveyed[key]++; surveyed[key] == 1 {
+	if surveyed[key]++; surveyed[key] == 1 || len(w.log) < logged[key] {
+		logged[key] = len(w.log)
 		first[key] = w.log[len(w.log)-1] + "\n\tbare:  " + described[0] + "\n\tone:   " + described[1] + "\n\tthree: " + described[2] +
 			"\n\tafter\n\t" + strings.Join(w.log[max(0, len(w.log)-9):len(w.log)-1], "\n\t")
 	}

@@ -263,3 +263,10 @@ func (c *call) mechanism(m mechanism) {
 	}
 	c.pointer(b)
 }
+
+func (m mechanism) String() string {
+	if m.absent {
+		return "no mechanism"
+	}
+	return fmt.Sprintf("%v parameter %x", m.kind, m.param)
+}

@@ -26,6 +26,7 @@ func (w *world) actCreate() {
 // made notes a new object.
 func (w *world) made(a *answer, output int, s *session, what string, list []attribute) {
 	if a.rv != pkcs11.CKR_OK || w.over {
+		w.remnants = true
 		return
 	}
 	o := &object{handles: a.handles(output), what: what, private: isPrivate(list)}
@@ -112,6 +113,7 @@ func (w *world) actSetAttributes() {
 	for range rapid.IntRange(0, 2).Draw(w.T, "changes") {
 		list = append(list, rapid.SampledFrom(from).Draw(w.T, "change"))
 	}
+	list = once(list)
 	w.all("C_SetAttributeValue", what+", "+which+" "+show(list), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.number(o.handles[side])
@@ -184,8 +186,8 @@ func (w *world) actGenerate() {
 	m := rapid.SampledFrom([]mechanism{
 		{kind: pkcs11.CKM_AES_KEY_GEN}, {kind: pkcs11.CKM_GENERIC_SECRET_KEY_GEN}, {kind: pkcs11.CKM_AES_KEY_GEN}, {kind: pkcs11.CKM_SHA256}, {absent: true},
 	}).Draw(w.T, "mechanism")
-	list := w.vary([]attribute{number(pkcs11.CKA_VALUE_LEN, rapid.SampledFrom([]uint64{16, 32, 16, 17, 0}).Draw(w.T, "length")), yes(pkcs11.CKA_ENCRYPT), yes(pkcs11.CKA_SIGN)})
-	a := w.all("C_GenerateKey", fmt.Sprintf("%s, %v %s", what, m.kind, show(list)), func(side int, c *call) {
+	list := w.vary([]attribute{number(pkcs11.CKA_VALUE_LEN, rapid.SampledFrom([]uint64{16, 32, 16, 17, 0}).Draw(w.T, "length")), yes(pkcs11.CKA_ENCRYPT), yes(pkcs11.CKA_SIGN), no(pkcs11.CKA_SENSITIVE)})
+	a := w.all("C_GenerateKey", fmt.Sprintf("%s, %v %s", what, m, show(list)), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.mechanism(m)
 		c.attributes(list, false, false)
@@ -200,7 +202,7 @@ func (w *world) actGeneratePair() {
 	}
 	s, what := w.anySession()
 	public := w.vary([]attribute{value(pkcs11.CKA_EC_PARAMS, ecP256), yes(pkcs11.CKA_VERIFY)})
-	private := w.vary([]attribute{yes(pkcs11.CKA_SIGN)})
+	private := w.vary([]attribute{yes(pkcs11.CKA_SIGN), no(pkcs11.CKA_SENSITIVE)})
 	a := w.all("C_GenerateKeyPair", fmt.Sprintf("%s, public %s private %s", what, show(public), show(private)), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.mechanism(mechanism{kind: pkcs11.CKM_EC_KEY_PAIR_GEN})

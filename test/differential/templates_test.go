@@ -4,6 +4,7 @@ package differential_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -31,7 +32,7 @@ type kind struct {
 }
 
 func secret(name string, keyType uint64, v string, usage ...pkcs11.AttributeType) kind {
-	k := kind{name, []attribute{number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), number(pkcs11.CKA_KEY_TYPE, keyType), value(pkcs11.CKA_VALUE, []byte(v))}}
+	k := kind{name, []attribute{number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), number(pkcs11.CKA_KEY_TYPE, keyType), value(pkcs11.CKA_VALUE, []byte(v)), no(pkcs11.CKA_SENSITIVE)}}
 	for _, u := range usage {
 		k.template = append(k.template, yes(u))
 	}
@@ -57,7 +58,7 @@ var kinds = []kind{
 		value(pkcs11.CKA_PUBLIC_EXPONENT, []byte{1, 0, 1}), value(pkcs11.CKA_PRIVATE_EXPONENT, rsaPrivate),
 		value(pkcs11.CKA_PRIME_1, rsaPrime1), value(pkcs11.CKA_PRIME_2, rsaPrime2), value(pkcs11.CKA_EXPONENT_1, rsaExponent1),
 		value(pkcs11.CKA_EXPONENT_2, rsaExponent2), value(pkcs11.CKA_COEFFICIENT, rsaCoefficient),
-		yes(pkcs11.CKA_SIGN), yes(pkcs11.CKA_DECRYPT), yes(pkcs11.CKA_UNWRAP),
+		yes(pkcs11.CKA_SIGN), yes(pkcs11.CKA_DECRYPT), yes(pkcs11.CKA_UNWRAP), no(pkcs11.CKA_SENSITIVE),
 	}},
 	{"EC public", []attribute{
 		number(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_EC),
@@ -65,7 +66,7 @@ var kinds = []kind{
 	}},
 	{"EC private", []attribute{
 		number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_EC),
-		value(pkcs11.CKA_EC_PARAMS, ecP256), value(pkcs11.CKA_VALUE, ecPrivate), yes(pkcs11.CKA_SIGN), yes(pkcs11.CKA_DERIVE),
+		value(pkcs11.CKA_EC_PARAMS, ecP256), value(pkcs11.CKA_VALUE, ecPrivate), yes(pkcs11.CKA_SIGN), yes(pkcs11.CKA_DERIVE), no(pkcs11.CKA_SENSITIVE),
 	}},
 }
 
@@ -74,7 +75,7 @@ var extra = []attribute{
 	text(pkcs11.CKA_LABEL, "a label"), text(pkcs11.CKA_LABEL, ""), text(pkcs11.CKA_ID, "id"), text(pkcs11.CKA_LABEL, "another"),
 	yes(pkcs11.CKA_SENSITIVE), no(pkcs11.CKA_SENSITIVE), yes(pkcs11.CKA_EXTRACTABLE), no(pkcs11.CKA_EXTRACTABLE),
 	no(pkcs11.CKA_MODIFIABLE), no(pkcs11.CKA_SIGN), no(pkcs11.CKA_ENCRYPT), yes(pkcs11.CKA_DERIVE),
-	value(pkcs11.CKA_START_DATE, []byte("20260101")), value(pkcs11.CKA_START_DATE, []byte{}), no(pkcs11.CKA_COPYABLE), no(pkcs11.CKA_DESTROYABLE),
+	value(pkcs11.CKA_START_DATE, []byte("20260101")), value(pkcs11.CKA_START_DATE, []byte{}), no(pkcs11.CKA_COPYABLE),
 	value(pkcs11.CKA_ALLOWED_MECHANISMS, ulong(uint64(pkcs11.CKM_AES_CBC))), yes(pkcs11.CKA_WRAP_WITH_TRUSTED),
 }
 
@@ -107,7 +108,19 @@ func (w *world) vary(base []attribute) []attribute {
 		i := rapid.IntRange(0, len(list)-1).Draw(w.T, "what")
 		list = append(list[:i:i], list[i+1:]...)
 	}
-	return list
+	return once(list)
+}
+
+// once leaves the last attribute of each type. What becomes of a template with
+// two of them PKCS#11 does not say.
+func once(list []attribute) (kept []attribute) {
+	for i, a := range list {
+		again := func(b attribute) bool { return b.kind == a.kind }
+		if !slices.ContainsFunc(list[i+1:], again) {
+			kept = append(kept, a)
+		}
+	}
+	return kept
 }
 
 func show(list []attribute) string {
