@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,8 +91,14 @@ func TestPrivateEngineStartsClean(t *testing.T) {
 		}
 		for _, line := range strings.Split(r.Status, "\n") {
 			name, value, _ := strings.Cut(line, ":\t")
-			if (name == "SigBlk" || name == "SigIgn") && strings.Trim(value, "0") != "" {
-				t.Errorf("%s: some signals are not as usual", line)
+			if name != "SigBlk" && name != "SigIgn" {
+				continue
+			}
+			// glibc keeps signals 32 and 33 to itself, and its posix_spawn
+			// starts programs with them ignored, as make does.
+			set, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			if err != nil || set&^(3<<31) != 0 {
+				t.Errorf("%s: some signals are not as usual (%v)", line, err)
 			}
 		}
 		if f := strings.Fields(r.Stat); len(f) < 6 || f[5] != f[0] {
