@@ -55,7 +55,10 @@ func (e *Engine) Serve(ctx context.Context, conn *net.UnixConn) error {
 	e.track(app, true)
 	defer e.track(app, false)
 	defer app.close()
-	context.AfterFunc(ctx, app.disconnect)
+	defer context.AfterFunc(ctx, func() {
+		app.disconnect()
+		conn.Close() // a child of the application may hold the other end
+	})()
 	app.settle(ctx)
 	hello.Accepted, hello.Frame, hello.RV = wire.Version, wire.MaxFrame, app.offers()
 	if err := frames.Reply(hello); err != nil || hello.RV != pkcs11.CKR_OK {

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
@@ -141,6 +142,37 @@ func TestHello(t *testing.T) {
 	}
 	if answer := send(t, w.dial(t), wire.NumberGetInfo, nil); answer != nil {
 		t.Error("a call before hello was answered")
+	}
+}
+
+// An application is gone when its context ends, though a child of it still holds
+// the sockets.
+func TestServeEndsWithItsContext(t *testing.T) {
+	w := begin(t, 1)
+	ours, theirs, err := wire.SocketPair(syscall.SOCK_STREAM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	conn, err := net.FileConn(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.engine.Serve(ctx, conn.(*net.UnixConn))
+	}()
+	if answer := send(t, ours, wire.NumberHello, hello("oneslot", 1, 1)); answer == nil {
+		t.Fatal("hello was not answered")
+	}
+	cancel()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Error("still serving")
 	}
 }
 
