@@ -10,7 +10,7 @@
 
 BUILD ?= build
 FUZZTIME ?= 5s
-TIMEOUT ?= 600s
+TIMEOUT ?= 1200s
 VERSION ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
