@@ -29,7 +29,7 @@ const patience = time.Minute
 // A bench is an appliance on loopback, with the program as it is installed and a
 // real token, and what it logs.
 type bench struct {
-	t        *testing.T
+	t        testing.TB
 	config   *appliance.Config
 	register appliance.Register
 	listener *appliance.Listener
@@ -57,7 +57,7 @@ func (b *bench) logged() string {
 }
 
 // start makes an appliance with one token, "ca", and runs it.
-func start(t *testing.T, change func(*appliance.Config)) *bench {
+func start(t testing.TB, change func(*appliance.Config)) *bench {
 	t.Helper()
 	soft := hosttest.Token(t, "ca")
 	folder := t.TempDir()
@@ -183,7 +183,7 @@ func (c *client) refused(token string) string {
 // An application is one connection.
 type application struct {
 	member.Conn
-	t       *testing.T
+	t       testing.TB
 	session member.Session
 }
 
