@@ -4,6 +4,8 @@ package group
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -17,7 +19,15 @@ type Resolver func(p *Place) (uint64, pkcs11.RV, error)
 // written into the journal of the others first, and follow before they serve
 // again (K5).
 func (g *Group) Destroy(id wire.Identity, resolve Resolver) pkcs11.RV {
-	return g.everywhere(record{Op: opDestroy, Identity: id}, resolve, func(object uint64) wire.Call {
+	if !g.enter() {
+		return pkcs11.CKR_DEVICE_ERROR
+	}
+	defer g.exit()
+	return g.destroy(id, resolve)
+}
+
+func (g *Group) destroy(id wire.Identity, resolve Resolver) pkcs11.RV {
+	return g.change(record{Op: opDestroy, Identity: id}, resolve, func(object uint64) wire.Call {
 		return &wire.DestroyObject{Object: object}
 	}, nil)
 }
@@ -25,57 +35,113 @@ func (g *Group) Destroy(id wire.Identity, resolve Resolver) pkcs11.RV {
 // SetAttributes changes attributes of an object on every member, or on none:
 // when a member refuses, those before it get their old values back (field-C13).
 func (g *Group) SetAttributes(id wire.Identity, changes pkcs11.Template, resolve Resolver) pkcs11.RV {
-	return g.everywhere(record{Op: opChange, Identity: id, Changes: changes}, resolve, func(object uint64) wire.Call {
+	if !g.enter() {
+		return pkcs11.CKR_DEVICE_ERROR
+	}
+	defer g.exit()
+	return g.change(record{Op: opChange, Identity: id, Changes: changes}, resolve, func(object uint64) wire.Call {
 		return &wire.SetAttributeValue{Object: object, Template: changes}
 	}, changes)
 }
 
-// everywhere makes a change on the primary, whose answer is the application's,
+// change makes a change on the primary, whose answer is the application's,
 // then on the others. undo names the attributes to restore if one refuses.
 //
 // The record comes first, on the primary, with every member pending: wherever
 // this process dies, the change is carried out by whoever syncs next.
-func (g *Group) everywhere(r record, resolve Resolver, call func(uint64) wire.Call, undo pkcs11.Template) pkcs11.RV {
-	r.Time = time.Now().UTC()
+func (g *Group) change(r record, resolve Resolver, call func(uint64) wire.Call, undo pkcs11.Template) pkcs11.RV {
+	r.Time = after(g.settleFor(r.Identity))
 	intent := r.pending(g.all())
-	var old pkcs11.Template
-	var first *link
-	var written bool
+	c := change{record: r, intent: intent, resolve: resolve, call: call, undo: undo, told: make(map[*seat]bool)}
 	// Done twice it is the same as once, so a lost answer is no reason to
 	// stop: the member that lost it follows by the journal.
-	rv, err := g.Do(wire.Use, Primary, func(p *Place) (pkcs11.RV, error) {
-		object, rv, err := resolve(p)
-		if err != nil || rv != pkcs11.CKR_OK {
-			return rv, err
-		}
-		if undo != nil {
-			if old, rv, err = p.values(object, undo); err != nil || rv != pkcs11.CKR_OK {
-				return rv, err
-			}
-		}
-		if written, rv, err = g.intend(p.link, intent); err != nil || rv != pkcs11.CKR_OK {
-			return rv, err
-		}
-		c := call(object)
-		if _, err := p.Do(c); err != nil {
-			return 0, err
-		}
-		if first = p.link; c.Result() != pkcs11.CKR_OK && written {
-			g.eraseRecord(p.link, intent)
-		}
-		return c.Result(), nil
-	})
+	rv, err := g.Do(wire.Use, Primary, func(p *Place) (pkcs11.RV, error) { return g.begin(&c, p) })
 	switch {
 	case errors.Is(err, ErrElsewhere):
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	case rv != pkcs11.CKR_OK:
 		return rv
 	}
-	rv = g.follower(r, first, resolve, call, old)
-	if written {
-		g.eraseRecord(first, intent)
+	rv = g.follower(&c)
+	if c.written {
+		g.eraseRecord(c.changed[0], intent)
 	}
 	return rv
+}
+
+// after is the time of what happens after something else, whatever the clocks
+// of the hosts say.
+func after(last time.Time) time.Time {
+	now := time.Now().UTC()
+	if !now.After(last) {
+		return last.Add(1)
+	}
+	return now
+}
+
+// A change is one on its way to every member.
+type change struct {
+	record  record
+	intent  record // as it stands on the primary until all is done
+	resolve Resolver
+	call    func(uint64) wire.Call
+	undo    pkcs11.Template // what to restore if a member refuses; nil: nothing
+	old     pkcs11.Template // its values before
+	written bool            // the intent is
+	changed []*link
+	told    map[*seat]bool
+}
+
+// begin makes the change on the primary.
+func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
+	return g.onObject(p.link, &c.record.Identity, c.resolve, func(object uint64) (rv pkcs11.RV, err error) {
+		if c.undo != nil {
+			if c.old, rv, err = p.values(object, c.undo); err != nil || rv != pkcs11.CKR_OK {
+				return rv, err
+			}
+		}
+		if c.written, rv, err = g.intend(p.link, c.intent); err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
+		call := c.call(object)
+		if _, err := p.Do(call); err != nil {
+			return 0, err
+		}
+		if call.Result() != pkcs11.CKR_OK {
+			if c.written {
+				g.eraseRecord(p.link, c.intent)
+			}
+			return call.Result(), nil
+		}
+		c.changed, c.told[p.seat] = []*link{p.link}, true
+		return pkcs11.CKR_OK, nil
+	})
+}
+
+// onObject runs something with a member's handle of an object. A handle that is
+// invalid there is no proof that the object is gone (field-B5): some tokens give
+// a changed object another one. It is looked for once more, by its identity.
+func (g *Group) onObject(l *link, id *wire.Identity, resolve Resolver, run func(object uint64) (pkcs11.RV, error)) (pkcs11.RV, error) {
+	object, rv, err := resolve(&Place{g, l.seat, l})
+	if err != nil || rv != pkcs11.CKR_OK {
+		return rv, err
+	}
+	rv, err = run(object)
+	if err != nil || rv != pkcs11.CKR_OBJECT_HANDLE_INVALID {
+		return rv, err
+	}
+	find := wire.Resolve{Wanted: *id}
+	if _, err := l.do(g.ctx, g.limits(nil), &find); err != nil || find.RV != pkcs11.CKR_OK {
+		return find.RV, err
+	}
+	found := choose(find.Found, id)
+	switch {
+	case found == nil:
+		return 0, ErrElsewhere
+	case found.Object == object:
+		return rv, nil
+	}
+	return run(found.Object)
 }
 
 // intend writes the record of a change that is about to be made. Without a
@@ -93,60 +159,74 @@ func (g *Group) intend(l *link, intent record) (written bool, rv pkcs11.RV, err 
 }
 
 // follower makes a change on the members after the primary, and leaves a record
-// for those that cannot be told.
-func (g *Group) follower(r record, first *link, resolve Resolver, call func(uint64) wire.Call, old pkcs11.Template) pkcs11.RV {
-	changed := []*link{first}
-	for _, l := range g.readyBut(first.seat) {
-		rv, err := g.changeOn(l, resolve, call)
+// for those that cannot be told. No member becomes ready meanwhile (quiet.go).
+func (g *Group) follower(c *change) pkcs11.RV {
+	for _, l := range g.readyBut(c.changed[0].seat) {
+		rv, err := g.onObject(l, &c.record.Identity, c.resolve, func(object uint64) (pkcs11.RV, error) {
+			call := c.call(object)
+			if _, err := l.do(g.ctx, g.limits(nil), call); err != nil {
+				return 0, err
+			}
+			return call.Result(), nil
+		})
 		switch {
 		case errors.Is(err, ErrElsewhere):
+			c.told[l.seat] = true
 		case err != nil:
 			g.drop(l, err)
 		case rv == pkcs11.CKR_OK:
-			changed = append(changed, l)
-		case old != nil:
-			g.undo(changed, resolve, old)
+			c.changed, c.told[l.seat] = append(c.changed, l), true
+		case blame(rv, g.someoneLoggedIn()) != request:
+			g.drop(l, fmt.Errorf("%v: the token answered %w", c.record, rv)) // it follows by the journal
+		case c.old != nil:
+			g.undo(c)
 			return rv
 		default:
-			g.say(ChangeMissed, l.seat, rv, r.String())
+			c.told[l.seat] = true
+			g.say(ChangeMissed, l.seat, rv, c.record.String())
 		}
 	}
-	away := g.away()
-	if len(away) == 0 {
-		return pkcs11.CKR_OK
-	}
-	for _, l := range changed {
-		if rv, err := g.writeRecord(l, r.pending(away)); err != nil || rv != pkcs11.CKR_OK {
-			g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "its journal does not take the record: "+r.String())
-		}
+	away := g.names(func(s *seat) bool { return !c.told[s] })
+	if len(away) > 0 {
+		// Whoever has confirmed holds the record, so that one who has not
+		// meets it with whichever of them it meets first.
+		g.leaveRecord(g.readyBut(nil), c.record.pending(away))
 	}
 	return pkcs11.CKR_OK
 }
 
-func (g *Group) changeOn(l *link, resolve Resolver, call func(uint64) wire.Call) (pkcs11.RV, error) {
-	object, rv, err := resolve(&Place{g, l.seat, l})
-	if err != nil || rv != pkcs11.CKR_OK {
-		return rv, err
+// leaveRecord writes a record for members that are away on those that are not.
+func (g *Group) leaveRecord(on []*link, r record) {
+	for _, l := range on {
+		if rv, err := g.writeRecord(l, r); err != nil || rv != pkcs11.CKR_OK {
+			g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "its journal does not take the record: "+r.String())
+		}
 	}
-	c := call(object)
-	if _, err := l.do(g.ctx, g.limits(nil), c); err != nil {
-		return 0, err
-	}
-	return c.Result(), nil
 }
 
-// undo gives members the old values of attributes.
-func (g *Group) undo(links []*link, resolve Resolver, old pkcs11.Template) {
-	for _, l := range links {
-		object, rv, err := resolve(&Place{g, l.seat, l})
+// undo gives members the old values of attributes. Those that cannot be given
+// them now follow by a record, which is later than the change.
+func (g *Group) undo(c *change) {
+	back := c.record
+	back.Changes, back.Time = c.old, after(c.record.Time)
+	var done []*link
+	for _, l := range c.changed {
+		rv, err := g.onObject(l, &c.record.Identity, c.resolve, func(object uint64) (pkcs11.RV, error) {
+			call := wire.SetAttributeValue{Object: object, Template: c.old}
+			_, err := l.do(g.ctx, g.limits(nil), &call)
+			return call.RV, err
+		})
 		if err == nil && rv == pkcs11.CKR_OK {
-			call := wire.SetAttributeValue{Object: object, Template: old}
-			_, err = l.do(g.ctx, g.limits(nil), &call)
-			rv = call.RV
+			done = append(done, l)
+			continue
 		}
-		if err != nil || rv != pkcs11.CKR_OK {
-			g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "an attribute change that another member refused could not be taken back")
-		}
+		g.drop(l, errors.Join(err, orNil(rv)))
+		g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "an attribute change that another member refused is taken back when it returns")
+	}
+	if len(done) < len(c.changed) {
+		g.leaveRecord(g.readyBut(nil), back.pending(g.names(func(s *seat) bool {
+			return !slices.ContainsFunc(done, func(l *link) bool { return l.seat == s })
+		})))
 	}
 }
 

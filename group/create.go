@@ -5,6 +5,8 @@ package group
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/pkcs11"
@@ -34,7 +36,9 @@ type Maker func(h *Hold) ([]uint64, pkcs11.RV, error)
 //  1. the primary makes them as session objects. If its answer is lost nothing
 //     is left behind, and the next member makes others;
 //  2. they are exported, wrapped under the domain key;
-//  3. the primary publishes them as token objects;
+//  3. the primary notes in its journal what it is about to publish, so that
+//     half of a pair does not stay if this process dies, and publishes them as
+//     token objects;
 //  4. the others import them. One that fails is dropped and gets them when it
 //     comes back (K2).
 //
@@ -88,22 +92,28 @@ type sprout struct {
 	blob     []byte // nil: it cannot be copied
 	copies   uint64
 	at       []At
+	lost     bool // the answer to its publication was
 }
 
 // spread turns session objects into token objects on every member.
 func (g *Group) spread(p *Place, h *Hold, handles []uint64) ([]Created, pkcs11.RV, error) {
-	sprouts := make([]*sprout, len(handles))
-	for i, handle := range handles {
-		var rv pkcs11.RV
-		var err error
-		if sprouts[i], rv, err = g.prepare(h, handle); err != nil || rv != pkcs11.CKR_OK {
-			return nil, rv, err
-		}
+	if !g.enter() {
+		return nil, pkcs11.CKR_DEVICE_ERROR, nil
+	}
+	defer g.exit()
+	sprouts, rv, err := g.prepare(h, handles)
+	if err != nil || rv != pkcs11.CKR_OK {
+		return nil, rv, err
+	}
+	intent, rv, err := g.announce(p, h, sprouts)
+	if err != nil || rv != pkcs11.CKR_OK {
+		return nil, rv, err
 	}
 	for i, handle := range handles {
 		rv, err := g.publish(p, h, sprouts[i], handle)
 		if err != nil || rv != pkcs11.CKR_OK {
-			g.uproot(sprouts)
+			g.uproot(p, sprouts)
+			g.conclude(p, h, intent, nil)
 			return nil, rv, err
 		}
 	}
@@ -111,25 +121,42 @@ func (g *Group) spread(p *Place, h *Hold, handles []uint64) ([]Created, pkcs11.R
 	created := make([]Created, len(sprouts))
 	for i, s := range sprouts {
 		if len(s.at) < g.options.MinCopies || len(s.at) == 0 {
-			g.uproot(sprouts)
+			g.uproot(p, sprouts)
+			g.conclude(p, h, intent, nil)
 			return nil, pkcs11.CKR_DEVICE_ERROR, nil
 		}
 		created[i] = Created{s.identity, s.at}
 	}
+	g.conclude(p, h, intent, sprouts)
 	return created, pkcs11.CKR_OK, nil
 }
 
-// prepare learns what a session object is and takes its wrapped form.
-func (g *Group) prepare(h *Hold, handle uint64) (*sprout, pkcs11.RV, error) {
-	identify := wire.Identify{Object: handle}
-	if _, err := h.Do(&identify); err != nil || identify.RV != pkcs11.CKR_OK {
-		return nil, identify.RV, err
+// prepare learns what session objects are and takes their wrapped form.
+func (g *Group) prepare(h *Hold, handles []uint64) (sprouts []*sprout, rv pkcs11.RV, err error) {
+	for _, handle := range handles {
+		identify := wire.Identify{Object: handle}
+		if _, err := h.Do(&identify); err != nil || identify.RV != pkcs11.CKR_OK {
+			return nil, identify.RV, err
+		}
+		sprouts = append(sprouts, &sprout{identity: keep(identify.Identity), copies: 1})
 	}
-	s := &sprout{identity: identify.Identity, copies: 1}
+	if !h.fresh {
+		h.since = g.settleFor(identities(sprouts)...) // what was destroyed before is another object than this one
+	}
+	for i, s := range sprouts {
+		if rv, err := g.wrap(h, s, handles[i]); err != nil || rv != pkcs11.CKR_OK {
+			return nil, rv, err
+		}
+	}
+	return sprouts, pkcs11.CKR_OK, nil
+}
+
+// wrap counts the copies there are of an object, and exports it.
+func (g *Group) wrap(h *Hold, s *sprout, handle uint64) (pkcs11.RV, error) {
 	if len(s.identity.Fingerprint) > 0 {
 		resolve := wire.Resolve{Wanted: s.identity}
 		if _, err := h.Do(&resolve); err != nil || resolve.RV != pkcs11.CKR_OK {
-			return nil, resolve.RV, err
+			return resolve.RV, err
 		}
 		for i := range resolve.Found {
 			if resolve.Found[i].Flags&wire.OnToken != 0 {
@@ -140,11 +167,25 @@ func (g *Group) prepare(h *Hold, handle uint64) (*sprout, pkcs11.RV, error) {
 	if len(g.seats) > 1 && s.identity.Flags&wire.Copyable != 0 {
 		export := wire.Export{Object: handle}
 		if _, err := h.Do(&export); err != nil || export.RV != pkcs11.CKR_OK {
-			return nil, export.RV, err
+			return export.RV, err
 		}
 		s.blob = export.Blob
 	}
-	return s, pkcs11.CKR_OK, nil
+	return pkcs11.CKR_OK, nil
+}
+
+// keep copies an identity out of the memory of a reply.
+func keep(id wire.Identity) wire.Identity {
+	id.Fingerprint, id.Label, id.ID = slices.Clone(id.Fingerprint), slices.Clone(id.Label), slices.Clone(id.ID)
+	id.Object = 0
+	return id
+}
+
+func identities(sprouts []*sprout) (ids []wire.Identity) {
+	for _, s := range sprouts {
+		ids = append(ids, s.identity)
+	}
+	return ids
 }
 
 // publish makes a token object of a session object on the primary. If its
@@ -156,6 +197,7 @@ func (g *Group) publish(p *Place, h *Hold, s *sprout, handle uint64) (pkcs11.RV,
 	var fault *member.Fault
 	switch {
 	case errors.As(err, &fault) && fault.Sent && s.blob != nil:
+		s.lost = true
 		return pkcs11.CKR_OK, nil
 	case err != nil || call.RV != pkcs11.CKR_OK:
 		return call.RV, err
@@ -203,8 +245,8 @@ func (g *Group) importOn(l *link, sprouts []*sprout) []At {
 			g.drop(l, err)
 			return out
 		case call.RV != pkcs11.CKR_OK:
-			if blame(call.RV, true) == device {
-				g.drop(l, errRefused(call.Number(), call.RV))
+			if !full(call.RV) && blame(call.RV, true) != request {
+				g.drop(l, errRefused(call.Number(), call.RV)) // it is asked again when it comes back
 				return out
 			}
 			g.say(ObjectNotCopied, l.seat, fmt.Errorf("import: %w", call.RV), describe(&s.identity))
@@ -226,12 +268,20 @@ func (g *Group) readyBut(but *seat) (links []*link) {
 	return links
 }
 
+// full says whether a token has no room or may not be written to. What it has
+// it can go on using.
+func full(rv pkcs11.RV) bool {
+	return rv == pkcs11.CKR_DEVICE_MEMORY || rv == pkcs11.CKR_TOKEN_WRITE_PROTECTED
+}
+
 // uproot removes token objects of a creation that failed half-way. A member
 // that cannot be reached for it is told by the journal.
-func (g *Group) uproot(sprouts []*sprout) {
+func (g *Group) uproot(p *Place, sprouts []*sprout) {
 	for _, s := range sprouts {
-		if len(s.at) > 0 && len(s.identity.Fingerprint) > 0 {
-			g.Destroy(s.identity, func(p *Place) (uint64, pkcs11.RV, error) {
+		switch {
+		case len(s.identity.Fingerprint) == 0:
+		case len(s.at) > 0:
+			g.destroy(s.identity, func(p *Place) (uint64, pkcs11.RV, error) {
 				for _, at := range s.at {
 					if at.Seat == p.Seat() && at.Epoch == p.Epoch() {
 						return at.Object, pkcs11.CKR_OK, nil
@@ -239,6 +289,9 @@ func (g *Group) uproot(sprouts []*sprout) {
 				}
 				return 0, 0, ErrElsewhere
 			})
+		case s.lost:
+			gone := record{Op: opDestroy, Identity: s.identity, Time: after(time.Time{})}
+			g.leaveRecord(g.readyBut(p.seat), gone.pending(g.names(func(other *seat) bool { return other == p.seat })))
 		}
 	}
 }

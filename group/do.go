@@ -197,6 +197,9 @@ type Hold struct {
 	place   Place
 	session member.Session
 	turn    chan struct{} // a session serves one caller at a time
+
+	fresh bool      // keys were generated in it, which nobody had before
+	since time.Time // of the last record about what is made in it
 }
 
 // Hold takes a session for an operation that outlives the attempt. While it
@@ -207,7 +210,7 @@ func (p *Place) Hold() (*Hold, error) {
 		return nil, err
 	}
 	p.link.used.Add(1)
-	return &Hold{*p, s, make(chan struct{}, 1)}, nil
+	return &Hold{place: *p, session: s, turn: make(chan struct{}, 1)}, nil
 }
 
 // Place is the member that the session belongs to.
@@ -219,6 +222,9 @@ func (h *Hold) Do(calls ...wire.Call) (int, error) {
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
 	g := h.place.g
+	for _, c := range calls {
+		h.fresh = h.fresh || c.Number() == wire.NumberGenerateKey || c.Number() == wire.NumberGenerateKeyPair
+	}
 	g.mu.Lock()
 	h.place.seat.outstanding++
 	g.mu.Unlock()

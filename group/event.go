@@ -31,7 +31,9 @@ const (
 	ObjectsCopied     Code = "objects-copied"
 	ObjectNotCopied   Code = "object-not-copied"
 	ObjectsDestroyed  Code = "objects-destroyed"
+	ObjectsDiffer     Code = "objects-differ"
 	ChangeMissed      Code = "change-missed"
+	ChangeConflict    Code = "change-conflict"
 	JournalUnreadable Code = "journal-unreadable"
 )
 

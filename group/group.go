@@ -33,6 +33,11 @@ type Group struct {
 	user    *user         // who is logged in; nil: nobody
 	logins  uint64        // counts changes of user
 
+	changing int // destructions, changes and creations under way
+	changes  uint64
+	quiet    bool                 // a member is becoming ready, and they wait
+	watched  map[string]time.Time // records of other processes that fill a member, and since when they stand
+
 	comparing chan struct{} // the turn of the member whose objects are being compared
 }
 

@@ -3,6 +3,7 @@
 package group
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,31 +14,39 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// The journal lives in the tokens: destructions and changes that some member
-// has not confirmed are records on the members that did. Every host and
-// process that shares the group sees them, and they outlive the client.
+// The journal lives in the tokens: what some member has not confirmed is a
+// record on the members that did. Every host and process that shares the group
+// sees them, and they outlive the client. settle.go carries them out.
 
 // recordVersion is the version of the records' form. A record of another
 // version is left alone and reported; nothing is deleted by it.
 const recordVersion = 1
 
-// deleteBound is how many objects one sync destroys at most. More than that is
-// a fault somewhere, for an operator to look at (field-D4).
-const deleteBound = 256
-
+// The kinds of records.
 const (
 	opDestroy = "destroy"
 	opChange  = "change"
+
+	// opCreate stands for a creation that some member has missed, so that an
+	// older destruction of the same key does not hit the new one; and, while
+	// it is open, for one that may be half done.
+	opCreate = "create"
+
+	// opFill stands on a member while some process fills it (fill.go).
+	opFill = "fill"
 )
 
-// A record is one destruction or change.
+// A record is one entry of the journal.
 type record struct {
 	Version  int             `json:"version"`
 	Op       string          `json:"op"`
 	Time     time.Time       `json:"time"`
 	Identity wire.Identity   `json:"identity"`
+	With     []wire.Identity `json:"with,omitempty"` // what was created together with it
 	Changes  pkcs11.Template `json:"changes,omitempty"`
-	Pending  []string        `json:"pending"` // the members that have not confirmed
+	Open     bool            `json:"open,omitempty"` // the creation is not over
+	By       string          `json:"by,omitempty"`   // of opFill: the process
+	Pending  []string        `json:"pending"`        // the members that have not confirmed
 }
 
 func (r record) String() string { return r.Op + " " + describe(&r.Identity) }
@@ -49,12 +58,37 @@ func (r record) pending(members []string) record {
 	return r
 }
 
+// event is what the record says but for who has confirmed it. Members may hold
+// different states of one event.
+func (r record) event() string {
+	r.Pending, r.Open = nil, false
+	return string(r.encode())
+}
+
+// concerns says whether the record is about an object.
+func (r *record) concerns(id *wire.Identity) bool {
+	if r.Identity.Same(id) {
+		return true
+	}
+	return slices.ContainsFunc(r.With, func(w wire.Identity) bool { return w.Same(id) })
+}
+
 func (r record) encode() []byte {
 	blob, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // plain data always encodes
 	}
 	return blob
+}
+
+// known says whether this version of the program knows what the record means.
+func (r *record) known() bool {
+	return r.Version == recordVersion && slices.Contains([]string{opDestroy, opChange, opCreate, opFill}, r.Op)
+}
+
+// decodeRecord reads a record, if this version of the program understands it.
+func decodeRecord(raw []byte) (r record, ok bool) {
+	return r, json.Unmarshal(raw, &r) == nil && r.known()
 }
 
 // writeRecord puts a record on a member.
@@ -66,156 +100,102 @@ func (g *Group) writeRecord(l *link, r record) (pkcs11.RV, error) {
 
 // eraseRecord removes a record from a member. If it stays, it is only confirmed
 // once more.
-func (g *Group) eraseRecord(l *link, r record) {
-	call := wire.Unrecord{Record: r.encode()}
+func (g *Group) eraseRecord(l *link, r record) { g.eraseRaw(l, r.encode()) }
+
+func (g *Group) eraseRaw(l *link, raw []byte) {
+	call := wire.Unrecord{Record: raw}
 	if _, err := l.do(g.ctx, g.limits(nil), &call); err != nil {
 		g.drop(l, err)
 	}
 }
 
-// readRecords reads the journal of a member. raw holds each record as it
-// stands there.
-func (g *Group) readRecords(l *link) (records []record, raw [][]byte, err error) {
+// An entry is an event of the journal with all that members know of it.
+type entry struct {
+	record
+	left []string // who has not confirmed, as far as any member knows
+	at   []copyOf
+}
+
+// copyOf is a record as it stands on one member.
+type copyOf struct {
+	link *link
+	raw  []byte
+}
+
+// readRecords reads the journal of a member.
+func (g *Group) readRecords(l *link) (out []copyOf, records []record, err error) {
 	var call wire.Records
-	if _, err := l.background(g.ctx, g.limits(nil), &call); err != nil {
+	if _, err := l.do(g.ctx, g.limits(nil), &call); err != nil {
 		return nil, nil, err
 	}
 	switch call.RV {
 	case pkcs11.CKR_OK:
 	case pkcs11.CKR_USER_NOT_LOGGED_IN, pkcs11.CKR_FUNCTION_NOT_SUPPORTED:
+		if blame(call.RV, g.someoneLoggedIn()) == device {
+			return nil, nil, errRefused(call.Number(), call.RV) // it has lost the login
+		}
 		return nil, nil, nil // read again after login; or the token keeps none
 	default:
 		return nil, nil, fmt.Errorf("its journal cannot be read: %w", call.RV)
 	}
 	for _, blob := range call.Records {
-		var r record
-		if json.Unmarshal(blob, &r) != nil || r.Version != recordVersion {
+		r, ok := decodeRecord(blob)
+		if !ok {
 			g.say(JournalUnreadable, l.seat, nil, "a record does not parse, or is of another version: it is left alone")
 			continue
 		}
-		records, raw = append(records, r), append(raw, blob)
+		out, records = append(out, copyOf{l, bytes.Clone(blob)}), append(records, r)
 	}
-	return records, raw, nil
+	return out, records, nil
 }
 
-// settleJournal carries out what the journals of a member that joins and of
-// those that are ready say that one of them has missed, and takes whoever has
-// confirmed off the records.
-func (g *Group) settleJournal(joining *link) error {
-	budget := deleteBound
-	members := append(g.readyBut(joining.seat), joining)
-	settled := make(map[string]bool)
-	for _, from := range members {
-		records, raw, err := g.readRecords(from)
-		if err != nil && from != joining {
-			g.drop(from, err)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for i := range records {
-			if settled[string(raw[i])] {
-				continue
-			}
-			settled[string(raw[i])] = true
-			if err := g.settle(&records[i], raw[i], members, &budget); err != nil {
-				return err
-			}
-		}
-	}
-	if budget < deleteBound {
-		g.say(ObjectsDestroyed, joining.seat, nil, fmt.Sprintf("%d objects that were destroyed while a member was away", deleteBound-budget))
-	}
-	return nil
+func (g *Group) someoneLoggedIn() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.user != nil
 }
 
-// settle has those of the members that a record waits for follow it, and
-// rewrites the record.
-func (g *Group) settle(r *record, raw []byte, members []*link, budget *int) error {
-	left := slices.Clone(r.Pending)
+// errJournal is the failure of one member to tell its journal.
+type errJournal struct {
+	link *link
+	err  error
+}
+
+func (e *errJournal) Error() string { return e.err.Error() }
+func (e *errJournal) Unwrap() error { return e.err }
+
+// journal reads the journals of members as one, in the order of events. A
+// member that cannot tell its own is in the error, and the others' are there.
+func (g *Group) journal(members []*link) (entries []*entry, err error) {
+	byEvent := make(map[string]*entry)
 	for _, l := range members {
-		waiting := func(name string) bool {
-			return name == l.seat.serialNow(g) || name == "@"+l.seat.member.Name()
-		}
-		if !slices.ContainsFunc(left, waiting) {
+		copies, records, failure := g.readRecords(l)
+		if failure != nil {
+			err = errors.Join(err, &errJournal{l, failure})
 			continue
 		}
-		if err := g.obey(l, r, budget); err != nil {
-			return err
-		}
-		left = slices.DeleteFunc(left, waiting)
-	}
-	if len(left) == len(r.Pending) {
-		return nil
-	}
-	rest := r.pending(left)
-	if len(left) > 0 {
-		// Whoever has confirmed keeps the record for those still away.
-		for _, l := range members {
-			if rv, err := g.writeRecord(l, rest); err != nil || rv != pkcs11.CKR_OK {
-				return errors.Join(err, orNil(rv))
+		for i, r := range records {
+			e := byEvent[r.event()]
+			if e == nil {
+				e = &entry{record: r, left: r.Pending}
+				byEvent[r.event()] = e
+				entries = append(entries, e)
 			}
+			e.Open = e.Open && r.Open
+			e.left = slices.DeleteFunc(slices.Clone(e.left), func(name string) bool { return !slices.Contains(r.Pending, name) })
+			e.at = append(e.at, copies[i])
 		}
 	}
-	for _, l := range members {
-		erase := wire.Unrecord{Record: raw}
-		if _, err := l.do(g.ctx, g.limits(nil), &erase); err != nil {
-			return err
+	slices.SortFunc(entries, func(a, b *entry) int {
+		if c := a.Time.Compare(b.Time); c != 0 {
+			return c
 		}
-	}
-	return nil
+		return bytes.Compare([]byte(a.event()), []byte(b.event())) // the same winner for everybody
+	})
+	return entries, err
 }
 
-// obey carries out a record on a member.
-func (g *Group) obey(l *link, r *record, budget *int) error {
-	find := wire.Resolve{Wanted: r.Identity}
-	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil {
-		return err
-	}
-	if find.RV != pkcs11.CKR_OK {
-		return fmt.Errorf("journal: %v: %w", r, find.RV)
-	}
-	target := choose(find.Found, &r.Identity)
-	if target == nil {
-		return nil // it never had the object, or has lost it already
-	}
-	var call wire.Call
-	switch r.Op {
-	case opDestroy:
-		if *budget--; *budget < 0 {
-			return &mismatch{fmt.Sprintf("its journal asks for more than %d deletions at once: look at it with `oneslot sync --dry-run`", deleteBound)}
-		}
-		call = &wire.DestroyObject{Object: target.Object}
-	case opChange:
-		call = &wire.SetAttributeValue{Object: target.Object, Template: r.Changes}
-	default:
-		return fmt.Errorf("journal: unknown operation %q", r.Op)
-	}
-	if _, err := l.background(g.ctx, g.limits(nil), call); err != nil {
-		return err
-	}
-	if call.Result() != pkcs11.CKR_OK {
-		g.say(ChangeMissed, l.seat, call.Result(), r.String())
-	}
-	return nil
-}
-
-// choose picks among objects of one identity the one with the label and ID
-// that are wanted, or the only one there is.
-func choose(found []wire.Identity, wanted *wire.Identity) *wire.Identity {
-	var token []*wire.Identity
-	for i := range found {
-		if !found[i].Same(wanted) || found[i].Flags&wire.OnToken == 0 {
-			continue
-		}
-		if string(found[i].Label) == string(wanted.Label) && string(found[i].ID) == string(wanted.ID) {
-			return &found[i]
-		}
-		token = append(token, &found[i])
-	}
-	if len(token) == 1 {
-		return token[0]
-	}
-	return nil
+// called says whether a name in a record means a member.
+func (g *Group) called(s *seat, name string) bool {
+	return name == s.serialNow(g) || name == "@"+s.member.Name()
 }

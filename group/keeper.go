@@ -121,22 +121,56 @@ func (g *Group) live(s *seat, l *link) {
 				g.drop(l, err)
 				return
 			}
-			g.admit(s, l)
 		}
-		if !g.outdated(s, l) {
-			select {
-			case <-s.kick:
-			case <-draining(l.conn):
-				g.drain(s, l)
-				return
-			case <-l.conn.Done():
-				g.drop(l, l.conn.Err())
-				return
-			case <-g.ctx.Done():
-				l.close()
-				return
+		if !g.outdated(s, l) && !g.watch(s, l) {
+			return
+		}
+	}
+}
+
+// watch waits until there is something to do for a member that is ready. It is
+// false when the connection is over.
+func (g *Group) watch(s *seat, l *link) bool {
+	look := time.NewTimer(g.options.RecoveryInterval)
+	defer look.Stop()
+	select {
+	case <-s.kick:
+	case <-look.C:
+		g.patrol(l)
+	case <-draining(l.conn):
+		g.drain(s, l)
+		return false
+	case <-l.conn.Done():
+		g.drop(l, l.conn.Err())
+		return false
+	case <-g.ctx.Done():
+		l.close()
+		return false
+	}
+	return true
+}
+
+// patrol looks into the journal of a member that is ready for what other processes left
+// there: they may have died, or have taken for away who is ready here.
+func (g *Group) patrol(l *link) {
+	_, err := g.inTurn(func() (bool, error) {
+		_, records, err := g.readRecords(l)
+		if err != nil || len(records) == 0 {
+			return false, err
+		}
+		with := g.reference(l.seat)
+		if with != nil {
+			if err := g.inherit(l, with); err != nil && !errors.Is(err, errFilling) {
+				return false, err
 			}
 		}
+		return false, g.hush(func() error {
+			_, err := g.settleJournal(l)
+			return err
+		})
+	})
+	if err != nil && !errors.Is(err, errRestless) && g.ctx.Err() == nil {
+		g.drop(l, err)
 	}
 }
 
@@ -159,7 +193,8 @@ func (g *Group) restore(s *seat, l *link) error {
 		return err
 	}
 	if g.view == wire.TokenView {
-		return nil // a physical slot is alone with its objects
+		g.admit(s, l) // a physical slot is alone with its objects
+		return nil
 	}
 	return g.sync(s, l)
 }

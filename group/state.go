@@ -53,7 +53,6 @@ func (g *Group) move(s *seat, to State, cause error) Event {
 			s.failures++
 		}
 	}
-	close(g.changed)
-	g.changed = make(chan struct{})
+	g.broadcast()
 	return Event{Time: s.since, Code: codeOf(to), Group: g.name, Member: s.member.Name(), Serial: s.serial, From: from, To: to, Cause: cause}
 }

@@ -4,6 +4,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -24,46 +25,126 @@ const (
 	secondLook = 600 * time.Millisecond
 )
 
+// syncRounds is how often a member is compared while other changes go on. The
+// last time they wait.
+const syncRounds = 6
+
+// A comparison is the work of making a member equal to the others.
+type comparison struct {
+	link    *link
+	refused map[refusal]bool // what a member did not take; it is not tried again
+}
+
+type refusal struct {
+	seat *seat
+	key  identityKey
+}
+
 // sync gives a member what it missed, and takes from it what the others
 // missed: destructions and changes by the journal, then new objects. An object
-// that one side lacks is copied, never deleted (K5, field-D4).
+// that one side lacks is copied, never deleted (K5, field-D4). At the end the
+// member is ready.
 func (g *Group) sync(s *seat, l *link) error {
-	g.awaitEarlier(s)
+	c := comparison{link: l, refused: make(map[refusal]bool)}
+	for round := 1; ; round++ {
+		g.awaitEarlier(s)
+		again, err := g.inTurn(func() (bool, error) { return g.round(&c, round >= syncRounds) })
+		switch {
+		case errors.Is(err, errFilling), errors.Is(err, errRestless):
+			if err := g.wait(l); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		case !again:
+			return l.conn.Err()
+		}
+	}
+}
+
+// inTurn runs something while no other member is compared.
+func (g *Group) inTurn(run func() (bool, error)) (bool, error) {
 	select {
 	case g.comparing <- struct{}{}:
 		defer func() { <-g.comparing }()
+		return run()
 	case <-g.ctx.Done():
-		return g.ctx.Err()
+		return false, g.ctx.Err()
 	}
-	if err := g.settleJournal(l); err != nil {
-		return err
-	}
-	with := g.reference(s)
-	if with == nil {
-		return nil // nobody to compare with: it is what there is
-	}
-	mine, theirs, err := g.compare(l, with)
-	if err != nil {
-		return err
-	}
-	g.reportSingle(l, with, mine)
-	g.reportSingle(with, l, theirs)
-	if !anyCopyable(mine) && !anyCopyable(theirs) {
-		return nil
-	}
+}
+
+// wait is the pause before differences are looked at again.
+func (g *Group) wait(l *link) error {
 	pause := time.NewTimer(secondLook/3 + time.Duration(rand.Int64N(int64(secondLook*2/3))))
 	defer pause.Stop()
 	select {
 	case <-pause.C:
+		return nil
+	case <-l.conn.Done():
+		return l.conn.Err()
 	case <-g.ctx.Done():
 		return g.ctx.Err()
 	}
-	if mine, theirs, err = g.compare(l, with); err != nil {
-		return err
+}
+
+// round compares a member once. It is to be done again when something was found
+// to do, or when something changed meanwhile.
+func (g *Group) round(c *comparison, quiet bool) (again bool, err error) {
+	if quiet {
+		return again, g.hush(func() error {
+			again, err = g.equalise(c)
+			if err == nil && !again {
+				g.admit(c.link.seat, c.link)
+			}
+			return err
+		})
 	}
-	g.transfer(with, l, theirs)
-	g.transfer(l, with, mine)
-	return l.conn.Err()
+	begun := g.changesSoFar()
+	if again, err = g.equalise(c); again || err != nil {
+		return again, err
+	}
+	return again, g.hush(func() error {
+		if again, err = g.settleJournal(c.link); err == nil && !again {
+			if again = g.changesSoFar() != begun; !again {
+				g.admit(c.link.seat, c.link)
+			}
+		}
+		return err
+	})
+}
+
+// equalise brings a member and the reference to hold the same, as far as they
+// differ. It is to be done again when they did.
+func (g *Group) equalise(c *comparison) (again bool, err error) {
+	l := c.link
+	if _, err := g.settleJournal(l); err != nil {
+		return false, err
+	}
+	with := g.reference(l.seat)
+	if with == nil {
+		return false, nil // nobody to compare with: it is what there is
+	}
+	if err := g.inherit(l, with); err != nil {
+		return false, err
+	}
+	first, err := g.compare(l, with)
+	if err != nil {
+		return false, err
+	}
+	// What was destroyed before the listing is in a journal by now.
+	if again, err := g.settleJournal(l); again || err != nil {
+		return again, err
+	}
+	g.reportSingle(l, with, first.onlyA)
+	g.reportSingle(with, l, first.onlyB)
+	g.reportDrift(l, with, first)
+	if !c.anyCopyable(with, first.onlyA) && !c.anyCopyable(l, first.onlyB) {
+		return false, nil
+	}
+	if err := g.wait(l); err != nil {
+		return false, err
+	}
+	return true, g.fill(c, with, first)
 }
 
 // awaitEarlier waits a little for members earlier in the list that are just
@@ -108,22 +189,24 @@ func (g *Group) list(l *link) ([]wire.Identity, error) {
 	return find.Found, nil
 }
 
-// compare lists both members and returns what only a has, and what only b has.
-// An error is a's; if b fails there is nothing to compare with.
-func (g *Group) compare(a, b *link) (onlyA, onlyB []wire.Identity, err error) {
-	ofA, err := g.list(a)
-	if err != nil {
-		return nil, nil, err
+// A difference is what two members hold, and what only one of them does.
+type difference struct{ ofA, ofB, onlyA, onlyB []wire.Identity }
+
+// compare lists both members. An error is a's; if b fails there is nothing to
+// compare with.
+func (g *Group) compare(a, b *link) (d difference, err error) {
+	if d.ofA, err = g.list(a); err != nil {
+		return d, err
 	}
-	ofB, err := g.list(b)
-	if err != nil {
+	if d.ofB, err = g.list(b); err != nil {
 		g.drop(b, err)
-		return nil, nil, fmt.Errorf("member %s, which it was compared with: %w", b.seat.member.Name(), err)
+		return d, fmt.Errorf("member %s, which it was compared with: %w", b.seat.member.Name(), err)
 	}
 	g.mu.Lock()
-	a.seat.objects, b.seat.objects = len(ofA), len(ofB)
+	a.seat.objects, b.seat.objects = len(d.ofA), len(d.ofB)
 	g.mu.Unlock()
-	return missing(ofA, ofB), missing(ofB, ofA), nil
+	d.onlyA, d.onlyB = missing(d.ofA, d.ofB), missing(d.ofB, d.ofA)
+	return d, nil
 }
 
 // identityKey is what makes objects the same: class, type and key material.
@@ -136,24 +219,46 @@ func keyOf(i *wire.Identity) identityKey {
 	return identityKey{i.Class, i.KeyType, string(i.Fingerprint)}
 }
 
-// missing returns those of has that lacks has fewer of. Objects without an
-// established identity are nobody's copies and are left alone.
+// missing returns those of has that lacks has fewer of: first those whose label
+// and ID it does not have either. Objects without an established identity are
+// nobody's copies and are left alone.
 func missing(has, lacks []wire.Identity) (out []wire.Identity) {
-	count := make(map[identityKey]int, len(lacks))
-	for i := range lacks {
-		count[keyOf(&lacks[i])]++
-	}
-	seen := make(map[identityKey]int, len(has))
+	surplus := make(map[identityKey]int)
+	named := make(map[string]int) // how many of each label and ID lacks has
 	for i := range has {
-		if len(has[i].Fingerprint) == 0 {
-			continue
+		if len(has[i].Fingerprint) > 0 {
+			surplus[keyOf(&has[i])]++
 		}
+	}
+	for i := range lacks {
+		surplus[keyOf(&lacks[i])]--
+		named[nameOf(&lacks[i])]++
+	}
+	var others []wire.Identity
+	for i := range has {
 		k := keyOf(&has[i])
-		if seen[k]++; seen[k] > count[k] {
+		switch {
+		case surplus[k] <= 0:
+		case named[nameOf(&has[i])] > 0:
+			named[nameOf(&has[i])]--
+			others = append(others, has[i])
+		default:
+			surplus[k]--
 			out = append(out, has[i])
 		}
 	}
+	for i := range others {
+		if k := keyOf(&others[i]); surplus[k] > 0 {
+			surplus[k]--
+			out = append(out, others[i])
+		}
+	}
 	return out
+}
+
+// nameOf is an object's identity with its label and ID.
+func nameOf(i *wire.Identity) string {
+	return fmt.Sprintf("%x %x %x %q %x", i.Class, i.KeyType, i.Fingerprint, i.Label, i.ID)
 }
 
 // reportSingle says which objects only one member has and can have (K8).
@@ -165,78 +270,30 @@ func (g *Group) reportSingle(at, lacking *link, objects []wire.Identity) {
 	}
 }
 
-func anyCopyable(objects []wire.Identity) bool {
+// reportDrift says which objects are called otherwise on two members, which is
+// for an operator to decide (field-M2).
+func (g *Group) reportDrift(a, b *link, d difference) {
+	count := make(map[identityKey]int)
+	names := make(map[string]bool)
+	for i := range d.ofB {
+		count[keyOf(&d.ofB[i])]++
+		names[nameOf(&d.ofB[i])] = true
+	}
+	for i := range d.ofA {
+		if id := &d.ofA[i]; len(id.Fingerprint) > 0 && count[keyOf(id)] == 1 && !names[nameOf(id)] {
+			g.say(ObjectsDiffer, a.seat, nil, describe(id)+": has another label or ID on member "+b.seat.member.Name())
+		}
+	}
+}
+
+// anyCopyable says whether some of the objects can be copied to a member.
+func (c *comparison) anyCopyable(to *link, objects []wire.Identity) bool {
 	for i := range objects {
-		if objects[i].Flags&wire.Copyable != 0 {
+		if objects[i].Flags&wire.Copyable != 0 && !c.refused[refusal{to.seat, keyOf(&objects[i])}] {
 			return true
 		}
 	}
 	return false
-}
-
-// transfer copies objects from one member to another and reports what was and
-// what could not be copied.
-func (g *Group) transfer(from, to *link, objects []wire.Identity) {
-	copied := 0
-	copies := make(map[identityKey]uint64)
-	for i := range objects {
-		id := &objects[i]
-		if id.Flags&wire.Copyable == 0 {
-			continue
-		}
-		if copies[keyOf(id)] == 0 {
-			copies[keyOf(id)] = g.count(to, id)
-		}
-		copies[keyOf(id)]++
-		err := g.copy(from, to, id, copies[keyOf(id)])
-		switch {
-		case from.conn.Err() != nil || to.conn.Err() != nil:
-			return // the rest is copied when both are back
-		case err != nil:
-			g.say(ObjectNotCopied, to.seat, err, describe(id))
-		default:
-			copied++
-		}
-	}
-	if copied > 0 {
-		g.mu.Lock()
-		to.seat.objects += copied
-		g.mu.Unlock()
-		g.say(ObjectsCopied, to.seat, nil, fmt.Sprintf("%d objects from member %s", copied, from.seat.member.Name()))
-	}
-}
-
-// count is how many token objects with this identity a member has.
-func (g *Group) count(l *link, id *wire.Identity) (n uint64) {
-	call := wire.Resolve{Wanted: *id}
-	if _, err := l.background(g.ctx, g.limits(nil), &call); err != nil {
-		return 0
-	}
-	for i := range call.Found {
-		if call.Found[i].Flags&wire.OnToken != 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// copy copies one object, so that there are so many copies on the receiver.
-func (g *Group) copy(from, to *link, id *wire.Identity, copies uint64) error {
-	export := wire.Export{Object: id.Object}
-	if _, err := from.background(g.ctx, g.limits(nil), &export); err != nil {
-		return err
-	}
-	if export.RV != pkcs11.CKR_OK {
-		return fmt.Errorf("member %s does not export it: %w", from.seat.member.Name(), export.RV)
-	}
-	in := wire.Import{Blob: export.Blob, Token: true, Copies: copies}
-	if _, err := to.background(g.ctx, g.limits(nil), &in); err != nil {
-		return err
-	}
-	if in.RV != pkcs11.CKR_OK {
-		return fmt.Errorf("member %s does not import it: %w", to.seat.member.Name(), in.RV)
-	}
-	return nil
 }
 
 // describe names an object for an operator.

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// Two processes that fill the same member at once would make twins: each looks,
+// finds nothing, and makes a copy. So a record on the member says that somebody fills
+// it. What a process that died left behind is put in order by whoever finds its
+// record. A creation elsewhere can still fall into the same instant: then the
+// filler takes back its own copy.
+
+const (
+	// fillPatience is how long the record of a process that fills a member
+	// may stand unchanged until the process is taken for dead.
+	fillPatience = time.Minute
+
+	// fillRefresh is how often it is changed meanwhile.
+	fillRefresh = 10 * time.Second
+
+	// fillForgotten is the age at which a record counts as left behind,
+	// though this process has not watched it for long.
+	fillForgotten = 10 * time.Minute
+)
+
+var (
+	errFilling    = errors.New("another process is filling it")
+	errContradict = errors.New("it contradicts itself: its search does not show what it holds")
+)
+
+// A mark is the record on a member that this process fills.
+type mark struct {
+	link   *link
+	record record
+}
+
+// claim marks a member as being filled by this process. It is errFilling if
+// another process does that. A token that takes no record goes without.
+func (g *Group) claim(l *link) (*mark, error) {
+	if others, err := g.fillers(l); err != nil || len(others) > 0 {
+		return nil, errors.Join(err, errFilling)
+	}
+	m := &mark{l, record{Op: opFill, Time: after(time.Time{}), By: rand.Text()}.pending(nil)}
+	if rv, err := g.writeRecord(l, m.record); err != nil || rv != pkcs11.CKR_OK {
+		return nil, err
+	}
+	others, err := g.fillers(l)
+	if err == nil && len(others) > 1 {
+		err = errFilling // both give way, and come back after a pause drawn by lot
+	}
+	if err != nil {
+		g.eraseRecord(l, m.record)
+		return nil, err
+	}
+	return m, nil
+}
+
+// fillers are the records of those who fill a member, this process included.
+func (g *Group) fillers(l *link) (out []copyOf, err error) {
+	copies, records, err := g.readRecords(l)
+	for i, r := range records {
+		if r.Op == opFill {
+			out = append(out, copies[i])
+		}
+	}
+	return out, err
+}
+
+// refresh shows that this process still fills the member.
+func (g *Group) refresh(m *mark) {
+	if m == nil || m.record.age() < fillRefresh {
+		return
+	}
+	next := m.record
+	next.Time = after(m.record.Time)
+	if rv, err := g.writeRecord(m.link, next); err == nil && rv == pkcs11.CKR_OK {
+		g.eraseRecord(m.link, m.record)
+		m.record = next
+	}
+}
+
+func (g *Group) release(m *mark) {
+	if m != nil {
+		g.eraseRecord(m.link, m.record)
+	}
+}
+
+// inherit puts in order what processes left behind that died while they filled
+// a or b. Those that seem alive are waited for.
+func (g *Group) inherit(a, b *link) error {
+	for _, pair := range [2][2]*link{{a, b}, {b, a}} {
+		left, err := g.fillers(pair[0])
+		if err != nil {
+			return g.dropFailed(&errJournal{pair[0], err}, a)
+		}
+		for _, c := range left {
+			if !g.abandoned(c) {
+				return errFilling
+			}
+			if err := g.removeTwins(pair[0], pair[1]); err != nil {
+				return g.dropFailed(err, a)
+			}
+			g.eraseRaw(c.link, c.raw)
+		}
+	}
+	return nil
+}
+
+// abandoned says whether a record of a filler has stood unchanged for too long.
+func (g *Group) abandoned(c copyOf) bool {
+	r, ok := decodeRecord(c.raw)
+	if ok && r.age() > fillForgotten {
+		return true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.watched == nil {
+		g.watched = make(map[string]time.Time)
+	}
+	since, known := g.watched[string(c.raw)]
+	if !known {
+		g.watched[string(c.raw)] = time.Now()
+	}
+	return known && time.Since(since) > fillPatience
+}
+
+// removeTwins removes what l has more of than with: of objects that are equal in
+// everything, and never the last.
+func (g *Group) removeTwins(l, with *link) error {
+	mine, err := g.list(l)
+	if err != nil {
+		return &errJournal{l, err}
+	}
+	theirs, err := g.list(with)
+	if err != nil {
+		return &errJournal{with, err}
+	}
+	count, named := make(map[identityKey]int), make(map[string]int)
+	for i := range theirs {
+		count[keyOf(&theirs[i])]++
+	}
+	for i := range mine {
+		id := &mine[i]
+		count[keyOf(id)]--
+		if named[nameOf(id)]++; len(id.Fingerprint) == 0 || named[nameOf(id)] == 1 || count[keyOf(id)] >= 0 {
+			continue
+		}
+		if err := g.removeTwin(l, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Group) removeTwin(l *link, id *wire.Identity) error {
+	call := wire.DestroyObject{Object: id.Object}
+	if _, err := l.background(g.ctx, g.limits(nil), &call); err != nil {
+		return &errJournal{l, err}
+	}
+	g.say(ObjectsDestroyed, l.seat, orNil(call.RV), describe(id)+": a twin that two processes made at once")
+	return nil
+}
+
+// fill copies to a member what it lacks, and to the reference what that lacks.
+func (g *Group) fill(c *comparison, with *link, first difference) error {
+	var toMine, toTheirs *mark
+	var err error
+	if c.anyCopyable(c.link, first.onlyB) {
+		if toMine, err = g.claim(c.link); err != nil {
+			return err
+		}
+		defer func() { g.release(toMine) }()
+	}
+	if c.anyCopyable(with, first.onlyA) {
+		if toTheirs, err = g.claim(with); err != nil {
+			return g.dropFailed(&errJournal{with, err}, c.link)
+		}
+		defer func() { g.release(toTheirs) }()
+	}
+	second, err := g.compare(c.link, with)
+	if err != nil {
+		return err
+	}
+	if err := g.consistent(c.link, first.ofA, second.ofA); err != nil {
+		return err
+	}
+	if err := g.consistent(with, first.ofB, second.ofB); err != nil {
+		g.drop(with, err)
+		return nil
+	}
+	// What was destroyed meanwhile is not missing.
+	if again, err := g.settleJournal(c.link); again || err != nil {
+		return err
+	}
+	err = nil
+	if toMine != nil || c.anyCopyable(c.link, first.onlyB) {
+		err = g.transfer(c, toMine, with, c.link, both(first.onlyB, second.onlyB), second.ofB)
+	}
+	if err == nil && (toTheirs != nil || c.anyCopyable(with, first.onlyA)) {
+		if failure := g.transfer(c, toTheirs, c.link, with, both(first.onlyA, second.onlyA), second.ofA); failure != nil {
+			g.drop(with, failure)
+		}
+	}
+	return err
+}
+
+// both returns the objects that are in two lists. An object is copied only if it was
+// missing at both looks.
+func both(first, second []wire.Identity) (out []wire.Identity) {
+	seen := make(map[identityKey]int)
+	for i := range first {
+		seen[keyOf(&first[i])]++
+	}
+	for i := range second {
+		if k := keyOf(&second[i]); seen[k] > 0 {
+			seen[k]--
+			out = append(out, second[i])
+		}
+	}
+	return out
+}
+
+// consistent compares two listings of one member. What is gone from the second
+// but still there when it is asked for by itself is a contradiction.
+func (g *Group) consistent(l *link, before, now []wire.Identity) error {
+	gone := missing(before, now)
+	for i := range gone[:min(len(gone), 16)] {
+		if n, err := g.count(l, &gone[i]); err != nil || n > 0 && len(missing(gone[i:i+1], now)) > 0 {
+			return errors.Join(err, fmt.Errorf("%w: %s", errContradict, describe(&gone[i])))
+		}
+	}
+	return nil
+}

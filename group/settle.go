@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+const (
+	// deleteBound is how many objects one sync destroys at most. More than
+	// that is a fault somewhere, for an operator to look at (field-D4).
+	deleteBound = 256
+
+	// creationPatience is how old the record of an open creation is when its
+	// process is taken for dead. Generating is over when the record is
+	// written; what follows takes seconds.
+	creationPatience = 5 * time.Minute
+)
+
+// errBound stops a sync that would destroy too much.
+var errBound = &mismatch{fmt.Sprintf("its journal asks for more than %d deletions at once: look at it with `oneslot sync --dry-run`; each `oneslot group recover` carries out as many", deleteBound)}
+
+// settleJournal carries out what the journals of a member that joins and of
+// those that are ready say that one of them has missed, and takes whoever has
+// confirmed off the records. It returns whether there was anything to do.
+func (g *Group) settleJournal(joining *link) (did bool, err error) {
+	return g.settleAmong(append(g.readyBut(joining.seat), joining), nil, joining)
+}
+
+// settleFor does the same for one object among the members that are ready, before it is
+// changed: an older record that is carried out later must not undo the change.
+// It returns the time of the last such record.
+func (g *Group) settleFor(ids ...wire.Identity) (last time.Time) {
+	members := g.readyBut(nil)
+	if len(g.seats) == 1 {
+		return last
+	}
+	if _, err := g.settleAmong(members, func(r *record) bool {
+		about := slices.ContainsFunc(ids, func(id wire.Identity) bool { return r.concerns(&id) })
+		if about && r.Time.After(last) {
+			last = r.Time
+		}
+		return about
+	}, nil); err != nil {
+		return last // whoever failed was dropped, and syncs before it serves again
+	}
+	return last
+}
+
+// settleAmong settles those records that which names among members. Whoever
+// fails is dropped, but for the one that is joining: its failure is returned.
+func (g *Group) settleAmong(members []*link, which func(*record) bool, joining *link) (did bool, err error) {
+	entries, err := g.journal(members)
+	if err = g.dropFailed(err, joining); err != nil {
+		return false, err
+	}
+	budget := deleteBound
+	for i, e := range entries {
+		if e.Op == opFill || which != nil && !which(&e.record) {
+			continue
+		}
+		done, err := g.settle(e, entries[i+1:], members, &budget)
+		did = did || done
+		if err = g.dropFailed(err, joining); err != nil {
+			return did, err
+		}
+	}
+	if budget < deleteBound && joining != nil {
+		g.say(ObjectsDestroyed, joining.seat, nil, fmt.Sprintf("%d objects that were destroyed while a member was away", deleteBound-budget))
+	}
+	return did, nil
+}
+
+// dropFailed drops the members that an error of the journal is about. What is
+// left of it is the joining member's.
+func (g *Group) dropFailed(err error, joining *link) (left error) {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range many.Unwrap() {
+			if mine := g.dropFailed(one, joining); mine != nil {
+				left = mine
+			}
+		}
+		return left
+	}
+	var failure *errJournal
+	switch {
+	case !errors.As(err, &failure):
+		return err
+	case failure.link == joining:
+		return failure.err
+	}
+	g.drop(failure.link, failure.err)
+	return nil
+}
+
+// settle has those of the members that an event waits for follow it, and
+// rewrites its records. later are the events after it.
+func (g *Group) settle(e *entry, later []*entry, members []*link, budget *int) (did bool, err error) {
+	if e.Op == opCreate && e.Open {
+		over, err := g.closeCreation(e, members)
+		if !over || err != nil {
+			return false, err
+		}
+	}
+	left := e.left
+	var failed error
+	for _, l := range members {
+		waiting := func(name string) bool { return g.called(l.seat, name) }
+		pending := slices.ContainsFunc(left, waiting)
+		if !pending && e.Op != opDestroy {
+			continue // a destroyed object may have come back from who did not know; nothing else does
+		}
+		acted, err := g.obey(l, e, later, budget)
+		did = did || acted || pending
+		if err != nil {
+			failed = errors.Join(failed, err) // the others follow all the same
+			continue
+		}
+		left = slices.DeleteFunc(slices.Clone(left), waiting)
+	}
+	return did, errors.Join(failed, g.rewrite(e, left, members))
+}
+
+// rewrite puts the record of an event into its present state on every member,
+// or removes it when all have confirmed.
+func (g *Group) rewrite(e *entry, left []string, members []*link) error {
+	rest := e.pending(left)
+	rest.Open = false
+	raw := string(rest.encode())
+	var failed error
+	if len(left) > 0 {
+		written := 0
+		for _, l := range members {
+			if slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == l && string(c.raw) == raw }) {
+				written++
+				continue
+			}
+			rv, err := g.writeRecord(l, rest)
+			switch {
+			case err != nil:
+				failed = errors.Join(failed, &errJournal{l, err})
+			case rv != pkcs11.CKR_OK:
+				g.say(ChangeMissed, l.seat, rv, "its journal does not take the record: "+rest.String())
+			default:
+				written++
+			}
+		}
+		if written == 0 {
+			return failed // the old records stay
+		}
+	}
+	for _, c := range e.at {
+		if len(left) > 0 && string(c.raw) == raw {
+			continue
+		}
+		erase := wire.Unrecord{Record: c.raw}
+		if _, err := c.link.do(g.ctx, g.limits(nil), &erase); err != nil {
+			failed = errors.Join(failed, &errJournal{c.link, err})
+		}
+	}
+	return failed
+}
+
+// obey carries out an event on a member, unless a later one makes it pointless.
+func (g *Group) obey(l *link, e *entry, later []*entry, budget *int) (acted bool, err error) {
+	if e.Op == opCreate || g.overtaken(l, e, later) {
+		return false, nil // what it lacks it gets by comparing
+	}
+	changes := e.Changes
+	if e.Op == opChange {
+		if changes = g.remaining(e, later); len(changes) == 0 {
+			return false, nil
+		}
+	}
+	find := wire.Resolve{Wanted: e.Identity}
+	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil {
+		return false, &errJournal{l, err}
+	}
+	if find.RV != pkcs11.CKR_OK {
+		return false, &errJournal{l, fmt.Errorf("journal: %v: %w", e, find.RV)}
+	}
+	target := choose(find.Found, &e.Identity)
+	if target == nil {
+		return false, g.absent(l, e, find.Found)
+	}
+	var call wire.Call = &wire.SetAttributeValue{Object: target.Object, Template: changes}
+	if e.Op == opDestroy {
+		if *budget--; *budget < 0 {
+			return false, errBound
+		}
+		call = &wire.DestroyObject{Object: target.Object}
+	}
+	if _, err := l.background(g.ctx, g.limits(nil), call); err != nil {
+		return true, &errJournal{l, err}
+	}
+	if rv := call.Result(); rv != pkcs11.CKR_OK {
+		if blame(rv, true) != request {
+			return true, &errJournal{l, fmt.Errorf("journal: %v: %w", e, rv)}
+		}
+		g.say(ChangeMissed, l.seat, rv, e.String())
+	}
+	return true, nil
+}
+
+// absent is what to make of a member that does not have the object of an event:
+// it never had it, or has lost it already. Several that could be meant are
+// nobody's guess.
+func (g *Group) absent(l *link, e *entry, found []wire.Identity) error {
+	if len(found) > 1 {
+		g.say(ChangeMissed, l.seat, nil, fmt.Sprintf("%v: it has %d such objects with other labels or IDs", e, len(found)))
+	}
+	return nil
+}
+
+// overtaken says whether the object of an event was created anew after it, and
+// the member took part in that: then its copy is the new one.
+func (g *Group) overtaken(l *link, e *entry, later []*entry) bool {
+	return slices.ContainsFunc(later, func(n *entry) bool {
+		return n.Op == opCreate && n.concerns(&e.Identity) &&
+			!slices.ContainsFunc(n.left, func(name string) bool { return g.called(l.seat, name) })
+	})
+}
+
+// remaining is what of a change is not set again by a later one: of two writers
+// that did not see each other the later one wins, on every member (field-C16).
+func (g *Group) remaining(e *entry, later []*entry) pkcs11.Template {
+	left := e.Changes
+	for _, n := range later {
+		if n.Op != opChange || !n.Identity.Same(&e.Identity) {
+			continue
+		}
+		kept := pkcs11.Template{}
+		for i := range left {
+			if n.Changes.Find(left[i].Type) == nil {
+				kept = append(kept, left[i])
+			}
+		}
+		if len(kept) < len(left) {
+			g.say(ChangeConflict, e.at[0].link.seat, nil, fmt.Sprintf("%v: of two changes the one of %v counts, the one of %v does not",
+				e, n.Time.Format(time.RFC3339Nano), e.Time.Format(time.RFC3339Nano)))
+		}
+		left = kept
+	}
+	return left
+}
+
+// closeCreation decides on a creation whose process seems to be dead. What is
+// whole goes on to the members that lack it; half of it is taken back. over is
+// false while the process may yet go on.
+func (g *Group) closeCreation(e *entry, members []*link) (over bool, err error) {
+	if e.age() < creationPatience {
+		return false, nil
+	}
+	there, all := 0, append([]wire.Identity{e.Identity}, e.With...)
+	type place struct {
+		link   *link
+		object uint64
+	}
+	var places []place
+	for i := range all {
+		before := len(places)
+		for _, l := range members {
+			find := wire.Resolve{Wanted: all[i]}
+			if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil || find.RV != pkcs11.CKR_OK {
+				return false, &errJournal{l, errors.Join(err, orNil(find.RV))}
+			}
+			if target := choose(find.Found, &all[i]); target != nil {
+				places = append(places, place{l, target.Object})
+			}
+		}
+		if len(places) > before {
+			there++
+		}
+	}
+	if there == 0 || there == len(all) {
+		return true, nil
+	}
+	for _, at := range places {
+		call := wire.DestroyObject{Object: at.object}
+		if _, err := at.link.background(g.ctx, g.limits(nil), &call); err != nil || call.RV != pkcs11.CKR_OK {
+			return false, &errJournal{at.link, errors.Join(err, orNil(call.RV))}
+		}
+		g.say(ObjectsDestroyed, at.link.seat, nil, e.String()+": half of a creation whose process died")
+	}
+	e.left = nil // nobody is to follow
+	return true, nil
+}
+
+// choose picks among objects of one identity the one with the label and ID
+// that are wanted, or the only one there is.
+func choose(found []wire.Identity, wanted *wire.Identity) *wire.Identity {
+	var token []*wire.Identity
+	for i := range found {
+		if !found[i].Same(wanted) || found[i].Flags&wire.OnToken == 0 {
+			continue
+		}
+		if string(found[i].Label) == string(wanted.Label) && string(found[i].ID) == string(wanted.ID) {
+			return &found[i]
+		}
+		token = append(token, &found[i])
+	}
+	if len(token) == 1 {
+		return token[0]
+	}
+	return nil
+}
