@@ -99,3 +99,10 @@ clean:
 .PHONY: apps
 apps: build
 	@test/apps/run
+
+# Three appliances: one is killed, one a black hole, one drained. Needs root.
+.PHONY: demo-network
+demo-network: deps
+	@$(MAKE) -s build
+	@CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/p11stress ./test/app
+	@exec test/demo-network $(BUILD)
