@@ -204,6 +204,8 @@ func (k *known) publicFingerprint() []byte {
 	switch {
 	case k.Class == pkcs11.CKO_CERTIFICATE && len(t.Bytes(pkcs11.CKA_VALUE)) > 0:
 		return parts(pkcs11.CKA_VALUE)
+	case k.Class == pkcs11.CKO_CERTIFICATE && len(t.Bytes(pkcs11.CKA_URL)) == 0, k.Class == pkcs11.CKO_DATA && t.Find(pkcs11.CKA_VALUE) == nil:
+		return nil // what it is could not be read
 	case k.Class == pkcs11.CKO_CERTIFICATE:
 		return parts(pkcs11.CKA_URL, pkcs11.CKA_HASH_OF_SUBJECT_PUBLIC_KEY, pkcs11.CKA_SUBJECT, pkcs11.CKA_ISSUER,
 			pkcs11.CKA_SERIAL_NUMBER)
