@@ -129,6 +129,10 @@ func (o *object) bring(p *group.Place) (uint64, pkcs11.RV, error) {
 	}
 	call := wire.Import{Blob: o.blob, Copies: 1}
 	if _, err := holder.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
+		if err == nil && call.RV == pkcs11.CKR_USER_NOT_LOGGED_IN {
+			// A public object can still be used where it is.
+			err = group.ErrElsewhere
+		}
 		return 0, call.RV, err
 	}
 	o.learn(p.Seat(), p.Epoch(), call.Identity.Object)

@@ -57,10 +57,28 @@ type portion struct {
 	key  *object
 }
 
-// A proof is something that worked once: a mechanism for a kind of operation.
+// A proof is something that worked once: a mechanism with a parameter for a kind
+// of operation. Of the parameter of secret keys, which is mostly an
+// initialisation vector, the length says whether it is acceptable.
 type proof struct {
 	mechanism pkcs11.MechanismType
 	kind      kind
+	parameter string
+	length    int // -1: NULL
+}
+
+// maxProofs are kept of one key, for parameters that are new each time.
+const maxProofs = 64
+
+func (op *operation) proof(class uint64) proof {
+	p := proof{mechanism: op.mechanism.Type, kind: op.kind, length: len(op.mechanism.Parameter)}
+	if op.mechanism.Null {
+		p.length = -1
+	}
+	if class != pkcs11.CKO_SECRET_KEY {
+		p.parameter = string(op.mechanism.Parameter)
+	}
+	return p
 }
 
 // init is the call that begins the operation on a member.
@@ -171,29 +189,27 @@ func (s *session) prove(op *operation) pkcs11.RV {
 }
 
 func (sl *slot) isProven(op *operation) bool {
-	p := proof{op.mechanism.Type, op.kind}
 	if op.key == nil {
-		_, ok := sl.proven.Load(p)
+		_, ok := sl.proven.Load(op.proof(0))
 		return ok
 	}
 	op.key.mu.Lock()
 	defer op.key.mu.Unlock()
-	_, ok := op.key.proven[p]
+	_, ok := op.key.proven[op.proof(op.key.id.Class)]
 	return ok && op.key.id.Flags&wire.AlwaysAuthenticate == 0
 }
 
 func (sl *slot) setProven(op *operation) {
-	p := proof{op.mechanism.Type, op.kind}
 	if op.key == nil {
-		sl.proven.Store(p, struct{}{})
+		sl.proven.Store(op.proof(0), struct{}{})
 		return
 	}
 	op.key.mu.Lock()
 	defer op.key.mu.Unlock()
-	if op.key.proven == nil {
+	if len(op.key.proven)%maxProofs == 0 {
 		op.key.proven = make(map[proof]struct{})
 	}
-	op.key.proven[p] = struct{}{}
+	op.key.proven[op.proof(op.key.id.Class)] = struct{}{}
 }
 
 // choice is how the slot's operations find their member (L1, L4).
