@@ -210,7 +210,7 @@ func (k *known) publicFingerprint() []byte {
 		return parts(pkcs11.CKA_URL, pkcs11.CKA_HASH_OF_SUBJECT_PUBLIC_KEY, pkcs11.CKA_SUBJECT, pkcs11.CKA_ISSUER,
 			pkcs11.CKA_SERIAL_NUMBER)
 	case k.Class == pkcs11.CKO_DATA:
-		return parts(pkcs11.CKA_APPLICATION, pkcs11.CKA_OBJECT_ID, pkcs11.CKA_LABEL, pkcs11.CKA_VALUE)
+		return parts(pkcs11.CKA_APPLICATION, pkcs11.CKA_OBJECT_ID, pkcs11.CKA_VALUE) // the label may change
 	case k.Class != pkcs11.CKO_PUBLIC_KEY && k.Class != pkcs11.CKO_PRIVATE_KEY:
 		return nil
 	case k.KeyType == pkcs11.CKK_RSA && len(t.Bytes(pkcs11.CKA_MODULUS)) > 0:
