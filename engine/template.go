@@ -4,17 +4,22 @@ package engine
 
 import "oneslot.dev/oneslot/pkcs11"
 
-// readHere are the truth values that oneslot reads in a template, and may set
-// otherwise for the token. The token cannot say any more that they are none.
-var readHere = []pkcs11.AttributeType{
-	pkcs11.CKA_TOKEN, pkcs11.CKA_PRIVATE, pkcs11.CKA_SENSITIVE, pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_WRAP_WITH_TRUSTED,
-	pkcs11.CKA_MODIFIABLE, pkcs11.CKA_COPYABLE, pkcs11.CKA_DESTROYABLE,
+// readHere are attributes that oneslot reads in the template of a new object,
+// and may set otherwise for the token, with their sizes. The token cannot say
+// any more that something is wrong with them, and SoftHSM does not say it of all.
+var readHere = []struct {
+	kind pkcs11.AttributeType
+	size int
+}{
+	{pkcs11.CKA_TOKEN, 1}, {pkcs11.CKA_PRIVATE, 1}, {pkcs11.CKA_SENSITIVE, 1}, {pkcs11.CKA_EXTRACTABLE, 1},
+	{pkcs11.CKA_WRAP_WITH_TRUSTED, 1}, {pkcs11.CKA_MODIFIABLE, 1}, {pkcs11.CKA_COPYABLE, 1}, {pkcs11.CKA_DESTROYABLE, 1},
+	{pkcs11.CKA_CLASS, 8}, {pkcs11.CKA_KEY_TYPE, 8}, {pkcs11.CKA_VALUE_LEN, 8}, {pkcs11.CKA_MODULUS_BITS, 8},
 }
 
-// wrongSize says whether one of them is not a CK_BBOOL.
+// wrongSize says whether one of them has another size than its type.
 func wrongSize(t pkcs11.Template) bool {
-	for _, kind := range readHere {
-		if a := t.Find(kind); a != nil && len(a.Value) != 1 {
+	for _, known := range readHere {
+		if a := t.Find(known.kind); a != nil && len(a.Value) != known.size {
 			return true
 		}
 	}
