@@ -87,6 +87,10 @@ func clean(calls []wire.Call, n int) bool {
 	if failed.Result() == pkcs11.CKR_OK {
 		return true
 	}
+	// A session that could not be opened said so, and ended.
+	if failed.Result() == pkcs11.CKR_SESSION_COUNT {
+		return false
+	}
 	switch failed.Number() {
 	case wire.NumberSignInit, wire.NumberVerifyInit, wire.NumberEncryptInit, wire.NumberDecryptInit, wire.NumberDigestInit,
 		wire.NumberSignRecoverInit, wire.NumberVerifyRecoverInit, wire.NumberGenerateRandom, wire.NumberSeedRandom:
