@@ -40,7 +40,12 @@ func (a *application) GenerateKey(_ context.Context, c *wire.GenerateKey) pkcs11
 
 // CreateObject is C_CreateObject.
 func (a *application) CreateObject(_ context.Context, c *wire.CreateObject) pkcs11.RV {
-	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c}, c.Session, &c.Object)
+	rv := a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c}, c.Session, &c.Object)
+	if rv == pkcs11.CKR_KEY_NOT_WRAPPABLE {
+		// Tokens take RSA keys without all their parts, and cannot wrap them.
+		rv = pkcs11.CKR_TEMPLATE_INCOMPLETE
+	}
+	return rv
 }
 
 // GenerateKeyPair is C_GenerateKeyPair.

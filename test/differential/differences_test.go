@@ -36,9 +36,23 @@ var differences = []*difference{
 	{name: "C_SetPIN with two things wrong", harmless: true,
 		applies: answers("C_SetPIN", pkcs11.CKR_PIN_LEN_RANGE, pkcs11.CKR_SESSION_READ_ONLY)},
 	{name: "Two things wrong in one call", harmless: true, applies: argumentsFirst},
+	{name: "Two things wrong in wrapping", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return (function == "C_WrapKey" || function == "C_UnwrapKey") && rvs[0] != pkcs11.CKR_OK && rvs[1] == rvs[2] && slices.Contains([]pkcs11.RV{
+			pkcs11.CKR_KEY_HANDLE_INVALID, pkcs11.CKR_KEY_UNEXTRACTABLE, pkcs11.CKR_UNWRAPPING_KEY_HANDLE_INVALID,
+			pkcs11.CKR_WRAPPING_KEY_HANDLE_INVALID, pkcs11.CKR_SESSION_READ_ONLY}, rvs[1])
+	}},
+	{name: "Truth values of the wrong size", applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return strings.HasPrefix(function, "C_Generate") && rvs == [3]pkcs11.RV{pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID}
+	}},
+	{name: "Lengths asked for without data", applies: answers("C_Sign C_Encrypt C_Digest", pkcs11.CKR_ARGUMENTS_BAD, pkcs11.CKR_OK)},
+	{name: "Dates of private objects", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return function == "C_GetAttributeValue" && rvs[0] == pkcs11.CKR_GENERAL_ERROR && rvs[1] == rvs[2] && rvs[1].HasReply()
+	}},
+	{name: "RSA private keys without all their parts", applies: answers("C_CreateObject", pkcs11.CKR_OK, pkcs11.CKR_TEMPLATE_INCOMPLETE)},
+	{name: "Copies that are less extractable", applies: answers("C_CopyObject", pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_READ_ONLY)},
 	{name: "Two things wrong in one template", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
 		return slices.Contains(strings.Fields("C_CreateObject C_CopyObject C_GenerateKey C_GenerateKeyPair C_UnwrapKey C_SetAttributeValue"), function) &&
-			rvs[1] == pkcs11.CKR_ATTRIBUTE_VALUE_INVALID && rvs[2] == rvs[1] && rvs[0] != pkcs11.CKR_OK
+			(rvs[1] == pkcs11.CKR_ATTRIBUTE_VALUE_INVALID || rvs[1] == pkcs11.CKR_ATTRIBUTE_TYPE_INVALID) && rvs[2] == rvs[1] && rvs[0] != pkcs11.CKR_OK
 	}},
 	{name: "Handles of keys that are none", harmless: true,
 		applies: answers("C_EncryptInit C_DecryptInit C_SignInit C_VerifyInit", pkcs11.CKR_OBJECT_HANDLE_INVALID, pkcs11.CKR_KEY_HANDLE_INVALID)},

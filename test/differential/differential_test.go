@@ -3,6 +3,8 @@
 package differential_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -84,3 +86,15 @@ func TestObjects(t *testing.T)  { sequences(t, false, mix(objectActs, times(1, (
 func TestCrypto(t *testing.T)   { sequences(t, true, mix(cryptoActs, times(1, (*world).actOpen))) }
 func TestWrapping(t *testing.T) { sequences(t, true, wrapActs) }
 func TestAll(t *testing.T)      { sequences(t, true, mix(sessionActs, objectActs, cryptoActs, wrapActs)) }
+
+func TestDifferencesAreExplained(t *testing.T) {
+	text, err := os.ReadFile("../../docs/differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range differences {
+		if !strings.Contains(string(text), "**"+d.name) {
+			t.Errorf("docs/differences.md does not explain %q", d.name)
+		}
+	}
+}
