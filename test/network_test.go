@@ -215,3 +215,45 @@ func TestNetworkStopAndStart(t *testing.T) {
 	n.must(n.Ready())
 	a.use(works...)
 }
+
+// H6: an appliance gives each application few sessions. Work goes elsewhere; no
+// call fails, and a session that was refused is not taken for a lost member.
+func TestNetworkFewSessions(t *testing.T) {
+	n := newNetwork(t, 2)
+	for _, member := range []string{"a"} {
+		f, err := os.OpenFile(filepath.Join(n.Dir, member, "appliance.toml"), os.O_APPEND|os.O_WRONLY, 0)
+		n.must(err)
+		_, err = f.WriteString("\n[limits]\nsessions = 3\n")
+		n.must(err)
+		n.must(f.Close())
+		n.must(syscall.Kill(n.listener(member), syscall.SIGHUP))
+		n.await("appliance "+member+" to read its configuration", func() bool {
+			text, _ := os.ReadFile(filepath.Join(n.Dir, member, "appliance.log"))
+			return bytes.Contains(text, []byte("msg=configuration-reloaded"))
+		})
+	}
+	a := n.login()
+	load := a.Start(threads, a.everything()...)
+	n.must(n.Works("a"))
+	n.must(n.Works("b"))
+	unharmed(t, load)
+	if strings.Contains(n.log(), "not reached") || strings.Contains(n.log(), "answer lost") {
+		t.Errorf("a member was dropped for being short of sessions:\n%s", n.log())
+	}
+}
+
+// F3: the process of a connection stops. Probes notice it.
+func TestNetworkProcessStopped(t *testing.T) {
+	n := newNetwork(t, 2)
+	a := n.login()
+	load := a.Start(threads, a.everything()...)
+	n.must(n.Works("a"))
+	before := n.served("a", 1)[0]
+	n.must(syscall.Kill(before, syscall.SIGSTOP))
+	n.must(n.Gone("a"))
+	n.must(n.Ready())
+	n.must(n.Works("a"))
+	unharmed(t, load)
+	n.must(syscall.Kill(before, syscall.SIGCONT))
+	n.await("the process that stopped to end", func() bool { return len(children(n.listener("a"))) == 1 })
+}
