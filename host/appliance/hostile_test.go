@@ -221,14 +221,14 @@ func TestSessionsAreLimited(t *testing.T) {
 }
 
 // library compiles a vendor module that misbehaves.
-func library(t *testing.T, source string) string {
+func library(t *testing.T, source string, options ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	c, so := filepath.Join(folder, "m.c"), filepath.Join(folder, "m.so")
 	if err := os.WriteFile(c, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("cc", "-shared", "-fPIC", "-o", so, c, "-ldl").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", append([]string{"-shared", "-fPIC", "-o", so, c, "-ldl"}, options...)...).CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, out)
 	}
 	return so

@@ -150,8 +150,7 @@ func (l *Listener) tell(o order) {
 
 // drain waits until every connection has ended.
 func (l *Listener) drain() {
-	all, _ := l.counts.now()
-	l.Log.Info("draining", "connections", all)
+	l.Log.Info("draining", "connections", l.Connections())
 	l.mu.Lock()
 	l.draining = true
 	l.mu.Unlock()
@@ -171,6 +170,12 @@ func (l *Listener) drain() {
 		<-done
 	}
 	l.Log.Info("drained")
+}
+
+// Connections is how many there are.
+func (l *Listener) Connections() int {
+	all, _ := l.counts.now()
+	return all
 }
 
 // Kill ends every process at once, with all that is under way.
