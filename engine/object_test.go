@@ -132,3 +132,19 @@ func TestReadOnlySessionsCreateNoTokenObjects(t *testing.T) {
 	w.call(a, &wire.SetAttributeValue{Session: ro, Object: key, Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, nil)}}, pkcs11.CKR_SESSION_READ_ONLY)
 	w.generate(a, ro, "session", false)
 }
+
+// What oneslot reads in a template it also has to check.
+func TestTruthValuesHaveTheirSize(t *testing.T) {
+	w := begin(t, 2)
+	a := w.application()
+	s := w.loggedIn(a)
+	for _, kind := range []pkcs11.AttributeType{pkcs11.CKA_TOKEN, pkcs11.CKA_SENSITIVE, pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_CLASS} {
+		wrong := pkcs11.Template{pkcs11.Bytes(kind, []byte{1, 0})}
+		w.call(a, &wire.GenerateKey{Session: s, Template: wrong}, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID)
+	}
+	key := w.generate(a, s, "k", true)
+	w.call(a, &wire.SetAttributeValue{Session: s, Object: key}, pkcs11.CKR_ARGUMENTS_BAD)
+	w.call(a, &wire.SetAttributeValue{Session: s, Object: key, Template: pkcs11.Template{}}, pkcs11.CKR_OK)
+	w.call(a, &wire.GetAttributeValue{Session: s, Object: key}, pkcs11.CKR_ARGUMENTS_BAD)
+	w.call(a, &wire.GetAttributeValue{Session: s, Object: key, Query: wire.Query{}}, pkcs11.CKR_OK)
+}

@@ -27,6 +27,7 @@ func TestJudge(t *testing.T) {
 		{"member short of sessions", pkcs11.CKR_SESSION_COUNT, nil, TryNext, TryNext},
 		{"either may be", pkcs11.CKR_FUNCTION_FAILED, nil, Doubt, Return},
 		{"vendor's own code", pkcs11.CKR_VENDOR_DEFINED + 26, nil, Doubt, Return},
+		{"an Update without parts", pkcs11.CKR_OPERATION_NOT_INITIALIZED, nil, Doubt, Return},
 		{"device at fault", pkcs11.CKR_DEVICE_ERROR, nil, DropTry, DropEnd},
 		{"object not here", 0, ErrElsewhere, TryNext, TryNext},
 		{"not sent", 0, unsent, DropTry, DropTry},
