@@ -84,7 +84,7 @@ func (w *world) forget(which func(*object) bool) {
 
 // loggedOut is what the end of a login does to handles of private objects.
 func (w *world) loggedOut() {
-	w.user = -1
+	w.user, w.stale = -1, true
 	w.forget(func(o *object) bool { return o.private })
 }
 

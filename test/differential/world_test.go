@@ -24,6 +24,7 @@ type world struct {
 	encrypted  pkcs11.MechanismType // what made the ciphertext
 	wrapped    [3][]byte
 	remnants   bool // a creation failed, of which bare SoftHSM may keep something
+	stale      bool // a login ended, or all sessions were closed
 	over       bool // the sides differ for a good reason; what follows says nothing
 	log        []string
 }
