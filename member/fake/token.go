@@ -28,6 +28,7 @@ type Token struct {
 	executed map[wire.Number]int
 	made     int
 	salt     byte
+	domain   string
 	frozen   bool
 	slow     time.Duration
 	renumber bool
@@ -84,6 +85,13 @@ func (t *Token) Slow(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.slow = d
+}
+
+// SetDomain makes the token a member of a domain, or of none.
+func (t *Token) SetDomain(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.domain = name
 }
 
 // Keys are the fingerprints of the token objects, in the order of creation.
@@ -203,6 +211,7 @@ func (s *session) handle(o *object) uint64 {
 func (s *session) Describe(_ context.Context, c *wire.Describe) pkcs11.RV {
 	pkcs11.Pad(c.Token.Token.Serial[:], s.life.token.serial)
 	c.Token.Token.Flags = pkcs11.CKF_LOGIN_REQUIRED
+	c.Token.Domain = []byte(s.life.token.domain)
 	return pkcs11.CKR_OK
 }
 
