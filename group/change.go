@@ -55,8 +55,16 @@ func (g *Group) change(r record, resolve Resolver, call func(uint64) wire.Call, 
 	c := change{record: r, intent: intent, resolve: resolve, call: call, undo: undo, told: make(map[*seat]bool)}
 	// Done twice it is the same as once, so a lost answer is no reason to
 	// stop: the member that lost it follows by the journal.
-	rv, err := g.Do(wire.Use, Primary, func(p *Place) (pkcs11.RV, error) { return g.begin(&c, p) })
+	rv, err := g.do(&run{changing: true}, wire.Use, Primary, func(p *Place) (pkcs11.RV, error) { return g.begin(&c, p) })
 	switch {
+	case errors.Is(err, ErrElsewhere) && c.sent && r.Op == opDestroy:
+		// A lost attempt was carried out, there or by whoever read its record.
+		if away := g.away(); len(away) > 0 {
+			g.leaveRecord(g.readyBut(nil), r.pending(away))
+		}
+		return pkcs11.CKR_OK
+	case errors.Is(err, ErrElsewhere) && len(g.away()) > 0:
+		return pkcs11.CKR_DEVICE_ERROR // who is away may have it (field-G8)
 	case errors.Is(err, ErrElsewhere):
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	case rv != pkcs11.CKR_OK:
@@ -88,6 +96,7 @@ type change struct {
 	undo    pkcs11.Template // what to restore if a member refuses; nil: nothing
 	old     pkcs11.Template // its values before
 	written bool            // the intent is
+	sent    bool            // an attempt was
 	changed []*link
 	told    map[*seat]bool
 }
@@ -104,6 +113,7 @@ func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
 			return rv, err
 		}
 		call := c.call(object)
+		c.sent = true
 		if _, err := p.Do(call); err != nil {
 			return 0, err
 		}
@@ -196,11 +206,21 @@ func (g *Group) follower(c *change) pkcs11.RV {
 }
 
 // leaveRecord writes a record for members that are away on those that are not.
+// If none of those takes it, this process remembers it until one does.
 func (g *Group) leaveRecord(on []*link, r record) {
+	left := false
 	for _, l := range on {
-		if rv, err := g.writeRecord(l, r); err != nil || rv != pkcs11.CKR_OK {
+		rv, err := g.writeRecord(l, r)
+		if err != nil || rv != pkcs11.CKR_OK {
 			g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "its journal does not take the record: "+r.String())
+			continue
 		}
+		left = true
+	}
+	if !left {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.owed = append(g.owed, r)
 	}
 }
 

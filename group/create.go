@@ -92,7 +92,7 @@ type sprout struct {
 	blob     []byte // nil: it cannot be copied
 	copies   uint64
 	at       []At
-	lost     bool // the answer to its publication was
+	unsure   map[*seat]bool // who may have it though the answer was lost
 }
 
 // spread turns session objects into token objects on every member.
@@ -138,7 +138,7 @@ func (g *Group) prepare(h *Hold, handles []uint64) (sprouts []*sprout, rv pkcs11
 		if _, err := h.Do(&identify); err != nil || identify.RV != pkcs11.CKR_OK {
 			return nil, identify.RV, err
 		}
-		sprouts = append(sprouts, &sprout{identity: keep(identify.Identity), copies: 1})
+		sprouts = append(sprouts, &sprout{identity: keep(identify.Identity), copies: 1, unsure: make(map[*seat]bool)})
 	}
 	if !h.fresh {
 		h.since = g.settleFor(identities(sprouts)...) // what was destroyed before is another object than this one
@@ -197,7 +197,7 @@ func (g *Group) publish(p *Place, h *Hold, s *sprout, handle uint64) (pkcs11.RV,
 	var fault *member.Fault
 	switch {
 	case errors.As(err, &fault) && fault.Sent && s.blob != nil:
-		s.lost = true
+		s.unsure[p.seat] = true
 		return pkcs11.CKR_OK, nil
 	case err != nil || call.RV != pkcs11.CKR_OK:
 		return call.RV, err
@@ -211,17 +211,21 @@ func (g *Group) publish(p *Place, h *Hold, s *sprout, handle uint64) (pkcs11.RV,
 func (g *Group) importAll(from *Place, sprouts []*sprout) {
 	others := g.readyBut(from.seat)
 	imported := make([][]At, len(others))
+	lost := make([]int, len(others))
 	done := make(chan struct{})
 	for i, l := range others {
 		go func() {
-			imported[i] = g.importOn(l, sprouts)
+			imported[i], lost[i] = g.importOn(l, sprouts)
 			done <- struct{}{}
 		}()
 	}
 	for range others {
 		<-done
 	}
-	for i := range others {
+	for i, l := range others {
+		if lost[i] >= 0 {
+			sprouts[lost[i]].unsure[l.seat] = true
+		}
 		for k, at := range imported[i] {
 			if at.Object != 0 {
 				sprouts[k].at = append(sprouts[k].at, at)
@@ -230,9 +234,10 @@ func (g *Group) importAll(from *Place, sprouts []*sprout) {
 	}
 }
 
-// importOn copies the objects to one member. Those that failed have no handle.
-func (g *Group) importOn(l *link, sprouts []*sprout) []At {
-	out := make([]At, len(sprouts))
+// importOn copies the objects to one member. Those that failed have no handle;
+// lost is the one whose answer was lost, or -1.
+func (g *Group) importOn(l *link, sprouts []*sprout) (out []At, lost int) {
+	out = make([]At, len(sprouts))
 	for i, s := range sprouts {
 		if s.blob == nil {
 			g.say(ObjectNotCopied, l.seat, nil, describe(&s.identity)+" was created so that it cannot be copied")
@@ -243,18 +248,18 @@ func (g *Group) importOn(l *link, sprouts []*sprout) []At {
 		switch {
 		case err != nil:
 			g.drop(l, err)
-			return out
+			return out, i
 		case call.RV != pkcs11.CKR_OK:
 			if !full(call.RV) && blame(call.RV, true) != request {
 				g.drop(l, errRefused(call.Number(), call.RV)) // it is asked again when it comes back
-				return out
+				return out, -1
 			}
 			g.say(ObjectNotCopied, l.seat, fmt.Errorf("import: %w", call.RV), describe(&s.identity))
 		default:
 			out[i] = At{l.seat.index, l.epoch, call.Identity.Object}
 		}
 	}
-	return out
+	return out, -1
 }
 
 func (g *Group) readyBut(but *seat) (links []*link) {
@@ -289,9 +294,9 @@ func (g *Group) uproot(p *Place, sprouts []*sprout) {
 				}
 				return 0, 0, ErrElsewhere
 			})
-		case s.lost:
+		case len(s.unsure) > 0:
 			gone := record{Op: opDestroy, Identity: s.identity, Time: after(time.Time{})}
-			g.leaveRecord(g.readyBut(p.seat), gone.pending(g.names(func(other *seat) bool { return other == p.seat })))
+			g.leaveRecord(g.readyBut(p.seat), gone.pending(g.names(func(other *seat) bool { return s.unsure[other] })))
 		}
 	}
 }

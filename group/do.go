@@ -42,11 +42,14 @@ func (p *Place) Do(calls ...wire.Call) (int, error) {
 // none is left. It is ErrElsewhere if no member has the object; the RV is then
 // for the caller to choose.
 func (g *Group) Do(class wire.Class, choice Choice, attempt Attempt) (pkcs11.RV, error) {
-	var run run
+	return g.do(&run{}, class, choice, attempt)
+}
+
+func (g *Group) do(run *run, class wire.Class, choice Choice, attempt Attempt) (pkcs11.RV, error) {
 	for {
-		p := g.take(choice, &run)
+		p := g.take(choice, run)
 		if p == nil {
-			if g.awaitAnother(&run) {
+			if g.awaitAnother(run) {
 				continue
 			}
 			return run.outcome()
@@ -58,7 +61,7 @@ func (g *Group) Do(class wire.Class, choice Choice, attempt Attempt) (pkcs11.RV,
 		switch verdict {
 		case Return:
 			if rv == pkcs11.CKR_OK {
-				g.blameDoubted(&run)
+				g.blameDoubted(run)
 			}
 			return rv, nil
 		case DropTry, DropEnd:
@@ -85,6 +88,7 @@ type run struct {
 	shortage  pkcs11.RV
 	elsewhere bool
 	waited    time.Duration
+	changing  bool // it is a change, see quiet.go
 }
 
 func (r *run) note(p *Place, v Verdict, rv pkcs11.RV, err error) {
@@ -170,10 +174,15 @@ func (g *Group) leave(p *Place, answered bool) bool {
 
 // awaitAnother waits for a member that was not tried, as long as one is on
 // its way and the time that a probe has is not used up. So a call does not
-// fail because the last member is just being taken back (G5).
+// fail because the last member, or the only one with the object, is just being
+// taken back (G5).
 func (g *Group) awaitAnother(r *run) bool {
-	if r.doubt != pkcs11.CKR_OK || r.elsewhere || r.waited >= g.options.ProbeTimeout {
+	if r.doubt != pkcs11.CKR_OK || r.waited >= g.options.ProbeTimeout {
 		return false
+	}
+	if r.changing { // nothing is changed while it waits, and whom it waits for must not wait for it
+		g.exit()
+		defer g.reenter()
 	}
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(g.ctx, g.options.ProbeTimeout-r.waited)

@@ -21,10 +21,10 @@ import (
 const (
 	// fillPatience is how long the record of a process that fills a member
 	// may stand unchanged until the process is taken for dead.
-	fillPatience = time.Minute
+	fillPatience = 30 * time.Second
 
 	// fillRefresh is how often it is changed meanwhile.
-	fillRefresh = 10 * time.Second
+	fillRefresh = 5 * time.Second
 
 	// fillForgotten is the age at which a record counts as left behind,
 	// though this process has not watched it for long.
@@ -94,7 +94,7 @@ func (g *Group) release(m *mark) {
 }
 
 // inherit puts in order what processes left behind that died while they filled
-// a or b. Those that seem alive are waited for.
+// a or b. Those that seem alive are left to go on.
 func (g *Group) inherit(a, b *link) error {
 	for _, pair := range [2][2]*link{{a, b}, {b, a}} {
 		left, err := g.fillers(pair[0])
@@ -103,7 +103,7 @@ func (g *Group) inherit(a, b *link) error {
 		}
 		for _, c := range left {
 			if !g.abandoned(c) {
-				return errFilling
+				continue
 			}
 			if err := g.removeTwins(pair[0], pair[1]); err != nil {
 				return g.dropFailed(err, a)
@@ -180,7 +180,11 @@ func (g *Group) fill(c *comparison, with *link, first difference) error {
 		defer func() { g.release(toMine) }()
 	}
 	if c.anyCopyable(with, first.onlyA) {
-		if toTheirs, err = g.claim(with); err != nil {
+		toTheirs, err = g.claim(with)
+		switch {
+		case errors.Is(err, errFilling):
+			c.owe(with, first.onlyA)
+		case err != nil:
 			return g.dropFailed(&errJournal{with, err}, c.link)
 		}
 		defer func() { g.release(toTheirs) }()
@@ -210,6 +214,15 @@ func (g *Group) fill(c *comparison, with *link, first difference) error {
 		}
 	}
 	return err
+}
+
+// owe notes that a member is to get objects later: another process is filling it
+// now. That keeps nobody else from serving.
+func (c *comparison) owe(to *link, objects []wire.Identity) {
+	c.owing = true
+	for i := range objects {
+		c.refused[refusal{to.seat, keyOf(&objects[i])}] = true
+	}
 }
 
 // both returns the objects that are in two lists. An object is copied only if it was

@@ -33,18 +33,18 @@ type Group struct {
 	user    *user         // who is logged in; nil: nobody
 	logins  uint64        // counts changes of user
 
-	changing int // destructions, changes and creations under way
-	changes  uint64
-	quiet    bool                 // a member is becoming ready, and they wait
-	watched  map[string]time.Time // records of other processes that fill a member, and since when they stand
-
-	comparing chan struct{} // the turn of the member whose objects are being compared
+	moment    moment
+	changing  int                  // destructions, changes and creations under way
+	owed      []record             // what no journal took yet
+	quiet     int                  // members that are becoming ready, for which changes wait
+	watched   map[string]time.Time // records of other processes that fill a member, and since when they stand
+	comparing bool                 // it is some member's turn to be compared
 }
 
 // New makes a group of members in the order of the configuration. report is
 // called for each event, from any goroutine; it must not block for long.
 func New(options config.Group, members []member.Member, view wire.View, report func(Event)) *Group {
-	g := &Group{name: options.Name, options: options, view: view, report: report, last: len(members) - 1, changed: make(chan struct{}), comparing: make(chan struct{}, 1)}
+	g := &Group{name: options.Name, options: options, view: view, report: report, last: len(members) - 1, changed: make(chan struct{})}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	for i, m := range members {
 		g.seats = append(g.seats, &seat{
@@ -136,6 +136,10 @@ func (g *Group) await(ctx context.Context, condition func() bool) bool {
 func (g *Group) Serving() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.serving()
+}
+
+func (g *Group) serving() bool {
 	for _, s := range g.seats {
 		if s.state == Ready {
 			return true

@@ -168,6 +168,12 @@ func (e *errJournal) Unwrap() error { return e.err }
 // member that cannot tell its own is in the error, and the others' are there.
 func (g *Group) journal(members []*link) (entries []*entry, err error) {
 	byEvent := make(map[string]*entry)
+	g.mu.Lock()
+	for _, r := range g.owed {
+		entries = append(entries, &entry{record: r, left: r.Pending})
+		byEvent[r.event()] = entries[len(entries)-1]
+	}
+	g.mu.Unlock()
 	for _, l := range members {
 		copies, records, failure := g.readRecords(l)
 		if failure != nil {

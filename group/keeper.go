@@ -24,6 +24,10 @@ const (
 	// twice as long, up to the recovery interval.
 	firstPause = 50 * time.Millisecond
 
+	// owingPause is when a member is compared again that has objects for
+	// another which was just being filled by another process.
+	owingPause = 10 * time.Second
+
 	// steadyTime is how long a member must have been connected for its past
 	// failures to be forgotten, so that a flapping one is held down longer
 	// and longer.
@@ -131,7 +135,11 @@ func (g *Group) live(s *seat, l *link) {
 // watch waits until there is something to do for a member that is ready. It is
 // false when the connection is over.
 func (g *Group) watch(s *seat, l *link) bool {
-	look := time.NewTimer(g.options.RecoveryInterval)
+	pause := g.options.RecoveryInterval
+	if g.isOwing(s) {
+		pause = min(pause, owingPause)
+	}
+	look := time.NewTimer(pause)
 	defer look.Stop()
 	select {
 	case <-s.kick:
@@ -153,7 +161,25 @@ func (g *Group) watch(s *seat, l *link) bool {
 // patrol looks into the journal of a member that is ready for what other processes left
 // there: they may have died, or have taken for away who is ready here.
 func (g *Group) patrol(l *link) {
-	_, err := g.inTurn(func() (bool, error) {
+	var err error
+	if g.isOwing(l.seat) {
+		err = g.catchUp(l)
+	} else {
+		err = g.lookAround(l)
+	}
+	if err != nil && !errors.Is(err, errRestless) && !errors.Is(err, errFilling) && g.ctx.Err() == nil {
+		g.drop(l, err)
+	}
+}
+
+func (g *Group) isOwing(s *seat) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.owing
+}
+
+func (g *Group) lookAround(l *link) error {
+	_, err := g.inTurn(g.ctx, func() (bool, error) {
 		_, records, err := g.readRecords(l)
 		if err != nil || len(records) == 0 {
 			return false, err
@@ -169,9 +195,7 @@ func (g *Group) patrol(l *link) {
 			return err
 		})
 	})
-	if err != nil && !errors.Is(err, errRestless) && g.ctx.Err() == nil {
-		g.drop(l, err)
-	}
+	return err
 }
 
 func (g *Group) isReady(s *seat, l *link) bool {
@@ -193,23 +217,30 @@ func (g *Group) restore(s *seat, l *link) error {
 		return err
 	}
 	if g.view == wire.TokenView {
-		g.admit(s, l) // a physical slot is alone with its objects
+		g.admit(s, l, g.now()) // a physical slot is alone with its objects
 		return nil
 	}
 	return g.sync(s, l)
 }
 
-// admit makes a member ready, unless it was dropped or the login changed while
-// it was brought up to date.
-func (g *Group) admit(s *seat, l *link) {
+// admit makes a member ready, unless something happened since begun that it may
+// have missed: then it is false. One that was dropped, or that lacks the present
+// login, is left as it is.
+func (g *Group) admit(s *seat, l *link, begun moment) bool {
 	g.mu.Lock()
 	if s.link != l || s.state != Syncing || s.login != g.logins {
 		g.mu.Unlock()
-		return
+		return true
 	}
+	if g.changing > 0 || g.moment != begun {
+		g.mu.Unlock()
+		return false
+	}
+	g.moment.admissions++
 	event := g.move(s, Ready, nil)
 	g.mu.Unlock()
 	g.report(event)
+	return true
 }
 
 // rest waits until the next attempt is due. It is false when the group ends.

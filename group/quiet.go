@@ -8,25 +8,51 @@ import (
 	"time"
 )
 
-// A member becomes ready at a moment when nothing changes: after the last look
-// at the journals no destruction, change or creation of this process may be
-// under way that took it for away. Other processes are seen by their records.
+// A member becomes ready only if no destruction, change or creation of this
+// process was under way since its last comparison that took it for away, and no
+// other member has become ready that it was not compared with. So that this comes to an end, new
+// changes wait a little for a member that is about to be admitted. Other
+// processes are seen by their records.
 
-// quietPatience is how long a member that joins waits for changes under way. It
-// tries again later, and they go on.
-const quietPatience = 2 * time.Second
+const (
+	// quietPatience is how long a member that joins waits for changes under
+	// way. It tries again later, and they go on.
+	quietPatience = 2 * time.Second
+
+	// changePatience is how long a change waits for a member that joins. Then
+	// the change goes on, and the member is compared again.
+	changePatience = time.Second
+)
 
 var errRestless = errors.New("objects are being changed all the time")
 
+// A moment is what has happened to a group so far.
+type moment struct{ changes, admissions uint64 }
+
+func (g *Group) now() moment {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.moment
+}
+
 // enter begins a change. It is false when the group has ended.
 func (g *Group) enter() bool {
-	return g.await(g.ctx, func() bool {
-		if g.quiet {
-			return false
-		}
-		g.changing++
-		return true
-	})
+	ctx, cancel := context.WithTimeout(g.ctx, changePatience)
+	defer cancel()
+	g.await(ctx, func() bool { return g.quiet == 0 })
+	if g.ctx.Err() != nil {
+		return false
+	}
+	g.reenter()
+	return true
+}
+
+// reenter goes on with a change.
+func (g *Group) reenter() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.changing++
+	g.moment.changes++
 }
 
 // exit ends a change.
@@ -34,31 +60,20 @@ func (g *Group) exit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.changing--
-	g.changes++
+	g.moment.changes++
 	g.broadcast()
 }
 
-// changesSoFar counts the changes that were made or are under way.
-func (g *Group) changesSoFar() uint64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.changes
-}
-
-// hush runs something while nothing changes. New changes wait for it; one that
-// is under way is waited for a little, else it is errRestless.
+// hush runs something while new changes wait. One that is under way is waited
+// for a little, else it is errRestless.
 func (g *Group) hush(run func() error) error {
-	if !g.await(g.ctx, func() bool {
-		free := !g.quiet
-		g.quiet = true
-		return free
-	}) {
-		return g.ctx.Err()
-	}
+	g.mu.Lock()
+	g.quiet++
+	g.mu.Unlock()
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.quiet = false
+		g.quiet--
 		g.broadcast()
 	}()
 	ctx, cancel := context.WithTimeout(g.ctx, quietPatience)

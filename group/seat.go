@@ -30,6 +30,7 @@ type seat struct {
 	serial      string // of the token, once it was seen
 	about       *wire.Description
 	objects     int    // in sync, at the last count
+	owing       bool   // it has objects for another member that could not take them yet
 	login       uint64 // the group's login that this member has; see login.go
 }
 

@@ -131,13 +131,18 @@ func (g *Group) settle(e *entry, later []*entry, members []*link, budget *int) (
 }
 
 // rewrite puts the record of an event into its present state on every member,
-// or removes it when all have confirmed.
+// or removes it when all have confirmed and all are there to see that: one that
+// is not may hold an older state of it, which must not count when it returns.
 func (g *Group) rewrite(e *entry, left []string, members []*link) error {
+	if left == nil {
+		left = []string{}
+	}
 	rest := e.pending(left)
 	rest.Open = false
 	raw := string(rest.encode())
 	var failed error
-	if len(left) > 0 {
+	stays := len(left) > 0 || len(members) < len(g.seats)
+	if stays {
 		written := 0
 		for _, l := range members {
 			if slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == l && string(c.raw) == raw }) {
@@ -158,8 +163,11 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 			return failed // the old records stay
 		}
 	}
+	g.mu.Lock()
+	g.owed = slices.DeleteFunc(g.owed, func(r record) bool { return r.event() == e.event() })
+	g.mu.Unlock()
 	for _, c := range e.at {
-		if len(left) > 0 && string(c.raw) == raw {
+		if stays && string(c.raw) == raw {
 			continue
 		}
 		erase := wire.Unrecord{Record: c.raw}
@@ -177,7 +185,7 @@ func (g *Group) obey(l *link, e *entry, later []*entry, budget *int) (acted bool
 	}
 	changes := e.Changes
 	if e.Op == opChange {
-		if changes = g.remaining(e, later); len(changes) == 0 {
+		if changes = g.remaining(l, e, later); len(changes) == 0 {
 			return false, nil
 		}
 	}
@@ -232,7 +240,7 @@ func (g *Group) overtaken(l *link, e *entry, later []*entry) bool {
 
 // remaining is what of a change is not set again by a later one: of two writers
 // that did not see each other the later one wins, on every member (field-C16).
-func (g *Group) remaining(e *entry, later []*entry) pkcs11.Template {
+func (g *Group) remaining(l *link, e *entry, later []*entry) pkcs11.Template {
 	left := e.Changes
 	for _, n := range later {
 		if n.Op != opChange || !n.Identity.Same(&e.Identity) {
@@ -245,7 +253,7 @@ func (g *Group) remaining(e *entry, later []*entry) pkcs11.Template {
 			}
 		}
 		if len(kept) < len(left) {
-			g.say(ChangeConflict, e.at[0].link.seat, nil, fmt.Sprintf("%v: of two changes the one of %v counts, the one of %v does not",
+			g.say(ChangeConflict, l.seat, nil, fmt.Sprintf("%v: of two changes the one of %v counts, the one of %v does not",
 				e, n.Time.Format(time.RFC3339Nano), e.Time.Format(time.RFC3339Nano)))
 		}
 		left = kept
@@ -257,9 +265,6 @@ func (g *Group) remaining(e *entry, later []*entry) pkcs11.Template {
 // whole goes on to the members that lack it; half of it is taken back. over is
 // false while the process may yet go on.
 func (g *Group) closeCreation(e *entry, members []*link) (over bool, err error) {
-	if e.age() < creationPatience {
-		return false, nil
-	}
 	there, all := 0, append([]wire.Identity{e.Identity}, e.With...)
 	type place struct {
 		link   *link
@@ -281,7 +286,12 @@ func (g *Group) closeCreation(e *entry, members []*link) (over bool, err error) 
 			there++
 		}
 	}
-	if there == 0 || there == len(all) {
+	switch {
+	case there == len(all):
+		return true, nil // all was published; what follows is copying
+	case e.age() < creationPatience:
+		return false, nil
+	case there == 0:
 		return true, nil
 	}
 	for _, at := range places {

@@ -33,6 +33,7 @@ const syncRounds = 6
 type comparison struct {
 	link    *link
 	refused map[refusal]bool // what a member did not take; it is not tried again
+	owing   bool             // some of that is to be tried later
 }
 
 type refusal struct {
@@ -46,9 +47,14 @@ type refusal struct {
 // member is ready.
 func (g *Group) sync(s *seat, l *link) error {
 	c := comparison{link: l, refused: make(map[refusal]bool)}
+	ctx, cancel := context.WithTimeout(g.ctx, startPatience)
+	defer cancel()
+	g.awaitEarlier(ctx, s)
+	if err := g.sameDomain(s); err != nil {
+		return err
+	}
 	for round := 1; ; round++ {
-		g.awaitEarlier(s)
-		again, err := g.inTurn(func() (bool, error) { return g.round(&c, round >= syncRounds) })
+		again, err := g.inTurn(ctx, func() (bool, error) { return g.round(&c, round >= syncRounds) })
 		switch {
 		case errors.Is(err, errFilling), errors.Is(err, errRestless):
 			if err := g.wait(l); err != nil {
@@ -57,20 +63,46 @@ func (g *Group) sync(s *seat, l *link) error {
 		case err != nil:
 			return err
 		case !again:
+			g.mu.Lock()
+			s.owing = c.owing
+			g.mu.Unlock()
 			return l.conn.Err()
 		}
 	}
 }
 
-// inTurn runs something while no other member is compared.
-func (g *Group) inTurn(run func() (bool, error)) (bool, error) {
-	select {
-	case g.comparing <- struct{}{}:
-		defer func() { <-g.comparing }()
-		return run()
-	case <-g.ctx.Done():
+// catchUp compares a member that is ready once more, for what it could not give
+// to another when it became ready.
+func (g *Group) catchUp(l *link) error {
+	c := comparison{link: l, refused: make(map[refusal]bool)}
+	again, err := g.inTurn(g.ctx, func() (bool, error) { return g.equalise(&c) })
+	g.mu.Lock()
+	l.seat.owing = again || c.owing || err != nil
+	g.mu.Unlock()
+	return err
+}
+
+// inTurn runs something while no other member is compared, which saves work and
+// no more. A turn that does not end, since some member hangs, is waited for only
+// as long as ctx.
+func (g *Group) inTurn(ctx context.Context, run func() (bool, error)) (bool, error) {
+	mine := g.await(ctx, func() bool {
+		free := !g.comparing
+		g.comparing = true
+		return free
+	})
+	if g.ctx.Err() != nil {
 		return false, g.ctx.Err()
 	}
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if mine {
+			g.comparing = false
+			g.broadcast()
+		}
+	}()
+	return run()
 }
 
 // wait is the pause before differences are looked at again.
@@ -90,24 +122,21 @@ func (g *Group) wait(l *link) error {
 // round compares a member once. It is to be done again when something was found
 // to do, or when something changed meanwhile.
 func (g *Group) round(c *comparison, quiet bool) (again bool, err error) {
+	begun := g.now()
 	if quiet {
 		return again, g.hush(func() error {
-			again, err = g.equalise(c)
-			if err == nil && !again {
-				g.admit(c.link.seat, c.link)
+			if again, err = g.equalise(c); err == nil && !again {
+				again = !g.admit(c.link.seat, c.link, begun)
 			}
 			return err
 		})
 	}
-	begun := g.changesSoFar()
 	if again, err = g.equalise(c); again || err != nil {
 		return again, err
 	}
 	return again, g.hush(func() error {
 		if again, err = g.settleJournal(c.link); err == nil && !again {
-			if again = g.changesSoFar() != begun; !again {
-				g.admit(c.link.seat, c.link)
-			}
+			again = !g.admit(c.link.seat, c.link, begun)
 		}
 		return err
 	})
@@ -144,14 +173,34 @@ func (g *Group) equalise(c *comparison) (again bool, err error) {
 	if err := g.wait(l); err != nil {
 		return false, err
 	}
-	return true, g.fill(c, with, first)
+	news := c.anyCopyable(with, first.onlyA)
+	if err := g.fill(c, with, first); err != nil || !news {
+		return true, err
+	}
+	return true, g.spreadNews(c, with)
+}
+
+// spreadNews gives what only the joining member had to the ready members beside
+// the reference. They were equal to that.
+func (g *Group) spreadNews(c *comparison, with *link) error {
+	for _, other := range g.readyBut(c.link.seat) {
+		if other == with {
+			continue
+		}
+		d, err := g.compare(c.link, other)
+		if err == nil && c.anyCopyable(other, d.onlyA) {
+			err = g.fill(c, other, d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // awaitEarlier waits a little for members earlier in the list that are just
 // being connected or compared.
-func (g *Group) awaitEarlier(s *seat) {
-	ctx, cancel := context.WithTimeout(g.ctx, startPatience)
-	defer cancel()
+func (g *Group) awaitEarlier(ctx context.Context, s *seat) {
 	g.await(ctx, func() bool {
 		for _, other := range g.seats[:s.index] {
 			if other.state == Connecting && other.failures == 0 || other.state == Syncing {

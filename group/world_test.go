@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"oneslot.dev/oneslot/member/fake"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// fate is what is known of an object.
+type fate int
+
+const (
+	alive  fate = iota
+	gone        // its destruction returned CKR_OK
+	unsure      // its creation or destruction failed, or its process was killed
+)
+
+// An expectation is what the calls so far promise of one object.
+type expectation struct {
+	id     wire.Identity
+	fate   fate
+	labels []string // one of them
+}
+
+// A world is the members, the two applications, and what they were promised.
+type world struct {
+	t       *testing.T
+	steady  bool
+	members []*fake.Member
+
+	mu        sync.Mutex // guards what follows
+	processes [2]*process
+	objects   []*expectation
+	values    map[int]*expectation // of objects that applications bring
+	attempts  map[string]int       // labels of creations that did not return CKR_OK, and of how many objects
+	made      int
+	repinned  bool // somebody changed the PIN on member b
+	log       []string
+	wrong     []string
+}
+
+func newWorld(t *testing.T, steady bool) *world {
+	w := &world{t: t, steady: steady, values: make(map[int]*expectation), attempts: make(map[string]int)}
+	for _, name := range []string{"a", "b", "c"} {
+		m := fake.New(name, pin)
+		m.Token.Slow(3 * time.Millisecond)
+		w.members = append(w.members, m)
+	}
+	for i := range w.processes {
+		w.process(i)
+	}
+	return w
+}
+
+// tell adds to the story; w.mu is held.
+func (w *world) tell(format string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf("%8.2fs ", time.Since(epoch).Seconds())+fmt.Sprintf(format, args...))
+}
+
+// epoch is when time begins in a bubble.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (w *world) say(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tell(format, args...)
+}
+
+func (w *world) complain(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
+	w.tell("WRONG: "+format, args...)
+}
+
+func (w *world) story() string { return strings.Join(w.log, "\n") }
+
+// hear puts the events of a process into the story.
+func (w *world) hear(who string) func(Event) {
+	return func(e Event) { w.say("    %s: %s: %s %s %v", who, e.Member, e.Code, e.Text, e.Cause) }
+}
+
+// process is an application, started anew if it was killed.
+func (w *world) process(i int) *process {
+	w.mu.Lock()
+	p := w.processes[i]
+	w.mu.Unlock()
+	if p == nil || p.isDead() {
+		if p != nil {
+			p.end()
+		}
+		p = launch(w.t, w.members, nil, w.hear(fmt.Sprint("process ", i)))
+		w.mu.Lock()
+		w.processes[i] = p
+		w.tell("  process %d started", i)
+		w.mu.Unlock()
+	}
+	return p
+}
+
+func (w *world) loggedIn(p *process) bool {
+	p.g.mu.Lock()
+	in := p.g.user != nil
+	p.g.mu.Unlock()
+	return in || p.g.Login(pkcs11.CKU_USER, pkcs11.PIN(pin)) == pkcs11.CKR_OK
+}
+
+// calm says whether every application sees every member ready and equal.
+func (w *world) calm() bool {
+	for _, p := range w.processes {
+		for _, m := range p.g.Snapshot().Members {
+			if m.State != Ready {
+				return false
+			}
+		}
+	}
+	for _, m := range w.members {
+		if m.Token.JournalLength() > 0 || !slices.Equal(m.Token.Keys(), w.members[0].Token.Keys()) {
+			return false
+		}
+	}
+	return true
+}
+
+// call makes a call of an application and notes what it was promised.
+func (w *world) call(s step) {
+	p := w.process(s.Process)
+	if !w.loggedIn(p) {
+		if w.steady && !w.repinned && !p.isDead() { // a PIN that is wrong on the primary is tried nowhere else (F7)
+			w.complain("login failed while a member works")
+		}
+		return
+	}
+	b := p.bench(w.t, w.members)
+	rv, made := pkcs11.CKR_OK, true
+	switch s.Deed {
+	case "generate", "pair", "bring":
+		rv, made = w.create(b, s)
+	case "destroy", "label", "use":
+		if o := w.pick(s.Key); o != nil {
+			// A key that was made while the member was on its way back may not be there yet.
+			made = len(w.members[2].Token.Holds()[nameOfKey(&o.id)]) > 0
+			rv = w.touch(b, s, o)
+		}
+	case "random":
+		_, rv = b.random()
+	case "login":
+		rv = p.g.Logout()
+	}
+	w.say("  process %d: %s: %v", s.Process, s.Deed, rv)
+	if rv != pkcs11.CKR_OK && w.steady && made && !p.isDead() {
+		w.complain("%s failed while a member works: %v", s.Deed, rv)
+	}
+}
+
+// nameOfKey is what fake tokens call a key.
+func nameOfKey(id *wire.Identity) string { return fmt.Sprintf("%x", id.Fingerprint[:4]) }
+
+func (w *world) pick(n int) *expectation {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.objects) == 0 {
+		return nil
+	}
+	o := w.objects[n%len(w.objects)]
+	if o.fate != alive {
+		return nil
+	}
+	return o
+}
+
+func (w *world) create(b *bench, s step) (rv pkcs11.RV, made bool) {
+	w.mu.Lock()
+	w.made++
+	label := fmt.Sprintf("k%d", w.made)
+	old := w.values[s.Key]
+	w.mu.Unlock()
+	var created []Created
+	switch s.Deed {
+	case "generate":
+		created, rv = b.generate(label)
+	case "pair":
+		created, rv = b.generatePair(label)
+	case "bring":
+		if old != nil && old.fate != gone {
+			return pkcs11.CKR_OK, false
+		}
+		if old != nil {
+			old.fate = unsure // until it is known what came of it
+		}
+		created, rv = b.bring(fmt.Sprintf("value %d", s.Key), label)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if rv != pkcs11.CKR_OK {
+		if old != nil {
+			old.labels = append(old.labels, label)
+		}
+		w.attempts[label] = map[string]int{"generate": 1, "pair": 2, "bring": 1}[s.Deed]
+		return rv, true
+	}
+	for _, c := range created {
+		o := &expectation{id: c.Identity, fate: alive, labels: []string{label}}
+		if s.Deed == "bring" {
+			if old != nil {
+				*old = *o
+				continue
+			}
+			w.values[s.Key] = o
+		}
+		w.objects = append(w.objects, o)
+	}
+	return rv, true
+}
+
+// touch destroys, changes or uses an object.
+func (w *world) touch(b *bench, s step, o *expectation) (rv pkcs11.RV) {
+	switch s.Deed {
+	case "destroy":
+		o.fate = unsure
+		if rv = b.g.Destroy(o.id, resolve(o.id)); rv == pkcs11.CKR_OK {
+			o.fate = gone
+		}
+	case "label":
+		w.mu.Lock()
+		w.made++
+		label := fmt.Sprintf("l%d", w.made)
+		w.mu.Unlock()
+		t := pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(label))}
+		if rv = b.g.SetAttributes(o.id, t, resolve(o.id)); rv == pkcs11.CKR_OK {
+			o.labels, o.id.Label = []string{label}, []byte(label)
+		} else {
+			o.labels = append(o.labels, label)
+		}
+	case "use":
+		rv = w.use(b.g, o)
+	}
+	return rv
+}
+
+func (w *world) use(g *Group, o *expectation) pkcs11.RV {
+	rv, err := g.Do(wire.Use, Balance, func(p *Place) (pkcs11.RV, error) {
+		object, rv, err := resolve(o.id)(p)
+		if err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
+		begin, sign := wire.SignInit{Key: object}, wire.Sign{}
+		n, err := p.Do(&begin, &sign)
+		if err != nil || n < 2 {
+			return begin.RV, err
+		}
+		if sign.RV == pkcs11.CKR_OK && string(sign.Signature.Data) != string(o.id.Fingerprint) {
+			w.complain("another key signed than the one meant")
+		}
+		return sign.RV, nil
+	})
+	if err != nil && rv == pkcs11.CKR_OK {
+		return pkcs11.CKR_DEVICE_ERROR
+	}
+	return rv
+}
+
+// judge takes every fault away and looks at what became of it all.
+func (w *world) judge() {
+	if len(w.wrong) > 0 {
+		return
+	}
+	w.say("the faults end")
+	for _, m := range w.members {
+		m.Script(nil)
+		m.Up()
+		m.Token.SetPIN(pin)
+		m.Token.Freeze(false)
+	}
+	for _, p := range w.processes {
+		if p.isDead() {
+			p.end()
+		}
+	}
+	time.Sleep(time.Hour)
+	p := launch(w.t, w.members, nil, w.hear("the last process"))
+	if rv := p.g.Login(pkcs11.CKU_USER, pkcs11.PIN(pin)); rv != pkcs11.CKR_OK {
+		w.complain("login in the end: %v", rv)
+	}
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour)
+	defer cancel()
+	for i, s := range p.g.seats {
+		if !p.g.await(ctx, func() bool { return s.state == Ready }) {
+			w.complain("member %d is %v in the end: %v", i, s.state, s.cause)
+		}
+	}
+	time.Sleep(3 * time.Minute) // every process looks into the journals once more
+	for _, m := range w.members {
+		w.compare(m)
+		if j := m.Token.Journal(); len(j) > 0 {
+			w.complain("member %s still has records: %v", m.Name(), j)
+		}
+	}
+	if len(w.wrong) > 0 {
+		for _, m := range w.members {
+			w.say("member %s holds %v", m.Name(), m.Token.Holds())
+		}
+	}
+}
+
+// compare checks what one member holds in the end.
+func (w *world) compare(m *fake.Member) {
+	holds := m.Token.Holds()
+	first := w.members[0].Token.Holds()
+	if !maps.EqualFunc(holds, first, func(a, b []string) bool { return slices.Equal(a, b) }) {
+		w.complain("members %s and a are not equal", m.Name())
+	}
+	for _, o := range w.objects {
+		name := nameOfKey(&o.id)
+		labels := holds[name]
+		delete(holds, name)
+		switch {
+		case o.fate == alive && len(labels) == 0:
+			w.complain("member %s: the key %s %v is lost", m.Name(), name, o.labels)
+		case o.fate == gone && len(labels) > 0:
+			w.complain("member %s: the destroyed key %s %v is back", m.Name(), name, o.labels)
+		case len(labels) > 1:
+			w.complain("member %s: key %s is there %d times", m.Name(), name, len(labels))
+		case len(labels) == 1 && !slices.Contains(o.labels, labels[0]):
+			w.complain("member %s: key %s is called %s, want one of %v", m.Name(), name, labels[0], o.labels)
+		}
+	}
+	left := map[string]int{}
+	for name, labels := range holds {
+		if len(labels) != 1 || w.attempts[labels[0]] == 0 {
+			w.complain("member %s: nobody made %s %v", m.Name(), name, labels)
+			continue
+		}
+		left[labels[0]]++
+	}
+	for label, n := range left {
+		if n != w.attempts[label] {
+			w.complain("member %s: the creation of %s is half there", m.Name(), label)
+		}
+	}
+}
