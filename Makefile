@@ -59,8 +59,8 @@ checks: generated format vet build unit fuzz
 # What the generator writes is in the repository; it must be what it would write.
 generated:
 	@copy=$$(mktemp -d) && trap 'rm -rf "$$copy"' EXIT && \
-	cp -r wire module pkcs11 "$$copy" && go run ./wire/gen -root "$$copy" && \
-	for d in wire module pkcs11; do diff -ru "$$d" "$$copy/$$d" || \
+	cp -r wire module pkcs11 docs "$$copy" && go run ./wire/gen -root "$$copy" && \
+	for d in wire module pkcs11 docs; do diff -ru "$$d" "$$copy/$$d" || \
 	{ echo 'generated files are old: run go generate ./wire'; exit 1; }; done
 	@echo 'ok: generated files'
 
