@@ -16,7 +16,7 @@ import (
 // login, say) does without. The result is nil if nothing was noted.
 func (g *Group) announce(p *Place, h *Hold, sprouts []*sprout) (*record, pkcs11.RV, error) {
 	named := !slices.ContainsFunc(sprouts, func(s *sprout) bool { return len(s.identity.Fingerprint) == 0 })
-	if !named || len(sprouts) == 1 && (h.fresh || len(g.seats) == 1) {
+	if !named || len(sprouts) == 1 && (h.fresh || g.size() == 1) {
 		return nil, pkcs11.CKR_OK, nil
 	}
 	r := record{Op: opCreate, Time: after(h.since), Identity: sprouts[0].identity, With: identities(sprouts[1:])}.pending(g.all())

@@ -158,7 +158,7 @@ func (g *Group) onObject(l *link, id *wire.Identity, resolve Resolver, run func(
 // login, or on a token that keeps no records, the change is made without one as
 // long as every member is there to follow (field-D1).
 func (g *Group) intend(l *link, intent record) (written bool, rv pkcs11.RV, err error) {
-	if len(g.seats) == 1 {
+	if g.size() == 1 {
 		return false, pkcs11.CKR_OK, nil
 	}
 	rv, err = g.writeRecord(l, intent)

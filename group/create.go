@@ -69,7 +69,7 @@ func (g *Group) Create(makeObjects Maker) (created []Created, rv pkcs11.RV) {
 // enoughMembers refuses a creation that fewer members than min_copies could
 // get (K3).
 func (g *Group) enoughMembers() pkcs11.RV {
-	if g.options.MinCopies <= 1 {
+	if g.option().MinCopies <= 1 {
 		return pkcs11.CKR_OK
 	}
 	g.mu.Lock()
@@ -80,7 +80,7 @@ func (g *Group) enoughMembers() pkcs11.RV {
 			ready++
 		}
 	}
-	if ready < g.options.MinCopies {
+	if ready < g.option().MinCopies {
 		return pkcs11.CKR_DEVICE_ERROR
 	}
 	return pkcs11.CKR_OK
@@ -120,7 +120,7 @@ func (g *Group) spread(p *Place, h *Hold, handles []uint64) ([]Created, pkcs11.R
 	g.importAll(p, sprouts)
 	created := make([]Created, len(sprouts))
 	for i, s := range sprouts {
-		if len(s.at) < g.options.MinCopies || len(s.at) == 0 {
+		if len(s.at) < g.option().MinCopies || len(s.at) == 0 {
 			g.uproot(p, sprouts)
 			g.conclude(p, h, intent, nil)
 			return nil, pkcs11.CKR_DEVICE_ERROR, nil
@@ -164,7 +164,7 @@ func (g *Group) wrap(h *Hold, s *sprout, handle uint64) (pkcs11.RV, error) {
 			}
 		}
 	}
-	if len(g.seats) > 1 && s.identity.Flags&wire.Copyable != 0 {
+	if g.size() > 1 && s.identity.Flags&wire.Copyable != 0 {
 		export := wire.Export{Object: handle}
 		if _, err := h.Do(&export); err != nil || export.RV != pkcs11.CKR_OK {
 			return export.RV, err

@@ -177,7 +177,7 @@ func (g *Group) leave(p *Place, answered bool) bool {
 // fail because the last member, or the only one with the object, is just being
 // taken back (G5).
 func (g *Group) awaitAnother(r *run) bool {
-	if r.doubt != pkcs11.CKR_OK || r.waited >= g.options.ProbeTimeout {
+	if r.doubt != pkcs11.CKR_OK || r.waited >= g.option().ProbeTimeout {
 		return false
 	}
 	if r.changing { // nothing is changed while it waits, and whom it waits for must not wait for it
@@ -185,7 +185,7 @@ func (g *Group) awaitAnother(r *run) bool {
 		defer g.reenter()
 	}
 	begin := time.Now()
-	ctx, cancel := context.WithTimeout(g.ctx, g.options.ProbeTimeout-r.waited)
+	ctx, cancel := context.WithTimeout(g.ctx, g.option().ProbeTimeout-r.waited)
 	defer cancel()
 	found := false
 	g.await(ctx, func() bool {
@@ -273,4 +273,4 @@ func (g *Group) Each(run func(p *Place)) {
 }
 
 // Alone says whether the member is the only one of its group.
-func (p *Place) Alone() bool { return len(p.g.seats) == 1 }
+func (p *Place) Alone() bool { return p.g.size() == 1 }

@@ -36,9 +36,18 @@ func (g *Group) drain(s *seat, l *link) {
 	}
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
+	cause, late := errDrained, (<-chan time.Time)(nil)
+	if s.hasLeft() {
+		timer := time.NewTimer(leavePatience)
+		defer timer.Stop()
+		cause, late = errLeft, timer.C
+	}
 	for g.busy(s, l) {
 		select {
 		case <-look.C:
+		case <-late:
+			g.drop(l, errLeft)
+			return
 		case <-l.conn.Done():
 			g.drop(l, l.conn.Err())
 			return
@@ -47,7 +56,7 @@ func (g *Group) drain(s *seat, l *link) {
 			return
 		}
 	}
-	g.drop(l, errDrained)
+	g.drop(l, cause)
 }
 
 // busy says whether anything of the group runs on a connection. Once the member

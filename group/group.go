@@ -5,6 +5,7 @@ package group
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"oneslot.dev/oneslot/config"
@@ -17,17 +18,20 @@ import (
 // slot is a group of one member in token view.
 type Group struct {
 	name    string
-	options config.Group
+	options config.Group // as the group was made
+	present atomic.Pointer[config.Group]
 	view    wire.View
 	report  func(Event)
-	seats   []*seat
 
 	ctx   context.Context // ends with Close
 	stop  context.CancelFunc
 	lives sync.WaitGroup // the goroutines of seats
 
 	mu      sync.Mutex // guards what follows, and the state of every seat; never held during a call
-	last    int        // the seat chosen last
+	seats   []*seat    // in the order of the configuration
+	started bool
+	made    int // seats that there ever were
+	last    int // the seat chosen last
 	epochs  uint64
 	changed chan struct{} // closed and replaced at each change of a state
 	user    *user         // who is logged in; nil: nobody
@@ -46,17 +50,39 @@ type Group struct {
 func New(options config.Group, members []member.Member, view wire.View, report func(Event)) *Group {
 	g := &Group{name: options.Name, options: options, view: view, report: report, last: len(members) - 1, changed: make(chan struct{})}
 	g.ctx, g.stop = context.WithCancel(context.Background())
-	for i, m := range members {
-		g.seats = append(g.seats, &seat{
-			index: i, member: m, standby: options.IsStandby(m.Name()), kick: make(chan struct{}, 1),
-			state: Connecting, since: time.Now(),
-		})
+	g.present.Store(&options)
+	for _, m := range members {
+		g.seats = append(g.seats, g.newSeat(m))
 	}
 	return g
 }
 
+// newSeat makes the place of a new member. Its index is never used again: what
+// is known by it of a member that left is never taken for another's.
+func (g *Group) newSeat(m member.Member) *seat {
+	s := &seat{
+		index: g.made, member: m, standby: g.option().IsStandby(m.Name()), kick: make(chan struct{}, 1),
+		left: make(chan struct{}), state: Connecting, since: time.Now(),
+	}
+	g.made++
+	return s
+}
+
+// option is the group's options as they are now.
+func (g *Group) option() *config.Group { return g.present.Load() }
+
+// size is the number of members.
+func (g *Group) size() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.seats)
+}
+
 // Start connects the members, in the background, and keeps them connected.
 func (g *Group) Start() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.started = true
 	for _, s := range g.seats {
 		g.lives.Go(func() { g.keep(s) })
 	}
@@ -150,11 +176,11 @@ func (g *Group) serving() bool {
 
 // limits bounds calls to a member (rules F1, F2).
 func (g *Group) limits(calls []wire.Call) member.Limits {
-	l := member.Limits{Silence: g.options.CommandTimeout, Stuck: g.options.StuckTimeout}
+	l := member.Limits{Silence: g.option().CommandTimeout, Stuck: g.option().StuckTimeout}
 	for _, c := range calls {
 		switch c.Number() {
 		case wire.NumberGenerateKey, wire.NumberGenerateKeyPair, wire.NumberInitToken:
-			l.Stuck = g.options.StuckTimeoutKeygen
+			l.Stuck = g.option().StuckTimeoutKeygen
 		}
 	}
 	return l

@@ -41,6 +41,9 @@ func (g *Group) keep(s *seat) {
 		begin := time.Now()
 		l, err := g.connect(s)
 		switch {
+		case s.hasLeft():
+			g.vacate(l)
+			return
 		case errors.As(err, new(*mismatch)):
 			g.quarantine(s, l, err)
 		case err != nil:
@@ -111,7 +114,7 @@ func (g *Group) fail(s *seat, cause error) {
 // connection is gone.
 func (g *Group) live(s *seat, l *link) {
 	g.lives.Go(func() { g.probe(l) })
-	for {
+	for !s.hasLeft() {
 		if !g.isReady(s, l) {
 			err := g.restore(s, l)
 			switch {
@@ -130,12 +133,13 @@ func (g *Group) live(s *seat, l *link) {
 			return
 		}
 	}
+	g.drain(s, l)
 }
 
 // watch waits until there is something to do for a member that is ready. It is
 // false when the connection is over.
 func (g *Group) watch(s *seat, l *link) bool {
-	pause := g.options.RecoveryInterval
+	pause := g.option().RecoveryInterval
 	if g.isOwing(s) {
 		pause = min(pause, owingPause)
 	}
@@ -148,6 +152,7 @@ func (g *Group) watch(s *seat, l *link) bool {
 	case <-draining(l.conn):
 		g.drain(s, l)
 		return false
+	case <-s.left:
 	case <-l.conn.Done():
 		g.drop(l, l.conn.Err())
 		return false
@@ -249,15 +254,17 @@ func (g *Group) rest(s *seat, failed int) bool {
 	quarantined := s.state == Quarantined
 	g.mu.Unlock()
 	var due <-chan time.Time
-	given := g.options.RecoveryAttempts
-	if !quarantined && g.options.Recovery != config.RecoverManual && (given < 0 || failed <= given) {
-		timer := time.NewTimer(pause(failed, g.options.RecoveryInterval))
+	given := g.option().RecoveryAttempts
+	if !quarantined && g.option().Recovery != config.RecoverManual && (given < 0 || failed <= given) {
+		timer := time.NewTimer(pause(failed, g.option().RecoveryInterval))
 		defer timer.Stop()
 		due = timer.C
 	}
 	select {
 	case <-due:
 	case <-s.kick:
+	case <-s.left:
+		return false
 	case <-g.ctx.Done():
 		return false
 	}
@@ -295,7 +302,7 @@ func (g *Group) Recover() {
 // The question makes the token work (field-G4). A member that has given no
 // sign for the probe timeout is dropped (F3).
 func (g *Group) probe(l *link) {
-	ticker := time.NewTicker(g.options.ProbeInterval)
+	ticker := time.NewTicker(g.option().ProbeInterval)
 	defer ticker.Stop()
 	var session member.Session
 	for {
@@ -305,7 +312,7 @@ func (g *Group) probe(l *link) {
 			return
 		}
 		silent := time.Since(l.conn.LastSign())
-		if silent < g.options.ProbeInterval/2 {
+		if silent < g.option().ProbeInterval/2 {
 			continue
 		}
 		if session == nil {
@@ -315,7 +322,7 @@ func (g *Group) probe(l *link) {
 				return
 			}
 		}
-		left := max(g.options.ProbeTimeout-silent, g.options.ProbeTimeout/2)
+		left := max(g.option().ProbeTimeout-silent, g.option().ProbeTimeout/2)
 		if err := g.ask(l, session, left); err != nil {
 			g.drop(l, err)
 			return
@@ -327,7 +334,7 @@ func (g *Group) probe(l *link) {
 // answers to real calls are judged elsewhere.
 func (g *Group) ask(l *link, session member.Session, silence time.Duration) error {
 	var call wire.Probe
-	_, err := session.Do(context.Background(), member.Limits{Silence: silence, Stuck: g.options.StuckTimeout}, &call)
+	_, err := session.Do(context.Background(), member.Limits{Silence: silence, Stuck: g.option().StuckTimeout}, &call)
 	if err != nil {
 		return fmt.Errorf("probe: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/pkcs11"
@@ -22,7 +23,7 @@ func (g *Group) SetPIN(old, new pkcs11.PIN) pkcs11.RV {
 	defer cancel()
 	g.await(ctx, g.settled) // after a login members may be catching up
 	if len(g.away()) > 0 {
-		g.say(ChangeMissed, g.seats[0], errAway, "C_SetPIN was refused")
+		g.report(Event{Time: time.Now(), Code: ChangeMissed, Group: g.name, Cause: errAway, Text: "C_SetPIN was refused"})
 		return pkcs11.CKR_DEVICE_ERROR
 	}
 	var changed []*link

@@ -17,6 +17,7 @@ type seat struct {
 	member  member.Member
 	standby bool
 	kick    chan struct{} // wakes the keeper: there is something to do
+	left    chan struct{} // closed when the member is no longer of the group
 
 	// Guarded by Group.mu.
 	state       State

@@ -38,7 +38,7 @@ func (g *Group) settleJournal(joining *link) (did bool, err error) {
 // It returns the time of the last such record.
 func (g *Group) settleFor(ids ...wire.Identity) (last time.Time) {
 	members := g.readyBut(nil)
-	if len(g.seats) == 1 {
+	if g.size() == 1 {
 		return last
 	}
 	if _, err := g.settleAmong(members, func(r *record) bool {
@@ -141,7 +141,7 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 	rest.Open = false
 	raw := string(rest.encode())
 	var failed error
-	stays := len(left) > 0 || len(members) < len(g.seats)
+	stays := len(left) > 0 || len(members) < g.size()
 	if stays {
 		written := 0
 		for _, l := range members {

@@ -49,7 +49,7 @@ func (g *Group) move(s *seat, to State, cause error) Event {
 	s.state, s.since = to, time.Now()
 	if cause != nil {
 		s.cause, s.causeAt = cause, s.since
-		if (to == Down || to == Quarantined) && cause != errDrained {
+		if (to == Down || to == Quarantined) && cause != errDrained && cause != errLeft {
 			s.failures++
 		}
 	}

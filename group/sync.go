@@ -202,7 +202,10 @@ func (g *Group) spreadNews(c *comparison, with *link) error {
 // being connected or compared.
 func (g *Group) awaitEarlier(ctx context.Context, s *seat) {
 	g.await(ctx, func() bool {
-		for _, other := range g.seats[:s.index] {
+		for _, other := range g.seats {
+			if other == s {
+				break
+			}
 			if other.state == Connecting && other.failures == 0 || other.state == Syncing {
 				return false
 			}
