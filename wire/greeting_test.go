@@ -120,7 +120,8 @@ func TestAnEngineHearsThatItsMemberDrains(t *testing.T) {
 func TestCloseEndsAWriteThatHangs(t *testing.T) {
 	ours, theirs := net.Pipe() // nobody reads at the other end
 	defer theirs.Close()
-	client, err := NewStreams(ours)
+	watched := &deadlineConn{Conn: ours, set: make(chan time.Time, 8)}
+	client, err := NewStreams(watched)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,4 +137,27 @@ func TestCloseEndsAWriteThatHangs(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Fatal("a call succeeded on a connection without a peer")
 	}
+	// gRPC would wait for seconds to say goodbye.
+	select {
+	case at := <-watched.set:
+		if !at.Before(time.Now()) {
+			t.Errorf("the deadline of the connection is %v", at)
+		}
+	default:
+		t.Error("writes that hang go on")
+	}
+}
+
+// deadlineConn notes deadlines.
+type deadlineConn struct {
+	net.Conn
+	set chan time.Time
+}
+
+func (c *deadlineConn) SetDeadline(at time.Time) error {
+	select {
+	case c.set <- at:
+	default:
+	}
+	return c.Conn.SetDeadline(at)
 }

@@ -91,7 +91,12 @@ func TestHandshakesThatAreNone(t *testing.T) {
 		b.tells("code=handshake", "didn't provide a certificate")
 	})
 	t.Run("old TLS", func(t *testing.T) {
-		_, err := tls.Dial("tcp", b.address, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+		pair, err := tls.LoadX509KeyPair(web.cert, web.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tls.Dial("tcp", b.address, &tls.Config{Certificates: []tls.Certificate{pair}, InsecureSkipVerify: true,
+			NextProtos: []string{wire.ALPN}, MaxVersion: tls.VersionTLS12})
 		if err == nil {
 			t.Error("TLS 1.2 was accepted")
 		}
