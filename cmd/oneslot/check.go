@@ -64,6 +64,7 @@ func (c *checkCommand) Run(ctx context.Context, d *desk) error {
 	answers := d.describeAll(ctx, cfg)
 	for i := range cfg.Members {
 		report.Members = append(report.Members, judgeMember(&cfg.Members[i], answers[i]))
+		noteExpiry(&cfg.Members[i], &report.Members[i])
 	}
 	if pin != nil {
 		d.tryPIN(ctx, cfg, pin, report.Members, answers)
