@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,7 +38,7 @@ type application struct {
 	name   string
 	pid    uint64
 	begun  time.Time
-	slots  []*slot // in the order of C_GetSlotList
+	began  *config.Config // the configuration at its start
 
 	ctx  context.Context // ends when the application is gone
 	stop context.CancelFunc
@@ -46,6 +47,7 @@ type application struct {
 	events  *slotEvents
 
 	mu          sync.RWMutex // guards what follows
+	slots       []*slot      // in the order of C_GetSlotList; never changed in place, see reload.go
 	sessions    map[uint64]*session
 	sockets     map[*net.UnixConn]struct{}
 	connections sync.WaitGroup // further connections; none is added once closed
@@ -53,21 +55,22 @@ type application struct {
 }
 
 func newApplication(e *Engine, hello *wire.Hello) *application {
+	cfg := e.present()
 	a := &application{
-		engine: e, name: string(hello.Name.Data), pid: hello.Pid, begun: time.Now(),
+		engine: e, began: cfg, name: string(hello.Name.Data), pid: hello.Pid, begun: time.Now(),
 		events: newSlotEvents(), sessions: make(map[uint64]*session), sockets: make(map[*net.UnixConn]struct{}),
 	}
 	a.log = e.log.With("application", a.name, "pid", a.pid)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	// Handles start at random, so one from another life hits nothing.
 	a.handles.Store(uint64(rand.Uint32())<<8 + 1)
-	groups := make([]*slot, 0, len(e.config.Groups))
-	for i := range e.config.Groups {
-		groups = append(groups, a.virtualSlot(&e.config.Groups[i]))
+	groups := make([]*slot, 0, len(cfg.Groups))
+	for i := range cfg.Groups {
+		groups = append(groups, a.virtualSlot(cfg, &cfg.Groups[i]))
 	}
-	if !e.config.GroupOnly {
-		for i := range e.config.Members {
-			a.slots = append(a.slots, a.physicalSlot(&e.config.Members[i], groups))
+	if !cfg.GroupOnly {
+		for i := range cfg.Members {
+			a.slots = append(a.slots, a.physicalSlot(&cfg.Members[i], groups))
 		}
 	}
 	a.slots = append(a.slots, groups...) // physical slots come first (rule G4)
@@ -77,14 +80,10 @@ func newApplication(e *Engine, hello *wire.Hello) *application {
 	return a
 }
 
-func (a *application) virtualSlot(g *config.Group) *slot {
-	members := make([]member.Member, len(g.Members))
-	for i, name := range g.Members {
-		members[i] = a.engine.connect(*a.engine.config.Member(name))
-	}
+func (a *application) virtualSlot(cfg *config.Config, g *config.Group) *slot {
 	s := newSlot(a, g.Slot())
 	s.virtual = g
-	s.group = group.New(*g, members, wire.GroupView, a.report)
+	s.group = group.New(*g, s.membersOf(cfg, g), wire.GroupView, a.report)
 	return s
 }
 
@@ -93,12 +92,10 @@ func (a *application) physicalSlot(m *config.Member, groups []*slot) *slot {
 	s.physical = m
 	options := config.DefaultGroup(m.Name)
 	for _, g := range groups {
-		for i, name := range g.virtual.Members {
-			if name == m.Name {
-				s.seen, s.seenSeat = g.group, i
-				options = *g.virtual
-				options.Name, options.Standby, options.MinCopies = m.Name, nil, 1
-			}
+		if slices.Contains(g.virtual.Members, m.Name) {
+			s.seen = g.group
+			options = *g.virtual
+			options.Name, options.Standby, options.MinCopies = m.Name, nil, 1
 		}
 	}
 	options.Members = []string{m.Name}
@@ -112,7 +109,7 @@ func (a *application) settle(ctx context.Context) {
 	defer cancelLong()
 	short, cancelShort := context.WithTimeout(ctx, startPatience)
 	defer cancelShort()
-	for _, s := range a.slots {
+	for _, s := range a.allSlots() {
 		if s.virtual != nil {
 			s.group.Settle(short)
 			s.group.AwaitFirst(long)
@@ -123,7 +120,7 @@ func (a *application) settle(ctx context.Context) {
 
 // offers refuses C_Initialize if there is nothing at all to offer.
 func (a *application) offers() pkcs11.RV {
-	if len(a.slots) == 0 {
+	if len(a.allSlots()) == 0 {
 		a.log.Error("C_Initialize failed: the configuration has no group and no member")
 		return pkcs11.CKR_GENERAL_ERROR
 	}
@@ -164,7 +161,7 @@ func (a *application) disconnect() {
 // destroy its session objects by losing their connections.
 func (a *application) close() {
 	a.disconnect()
-	for _, s := range a.slots {
+	for _, s := range a.allSlots() {
 		s.group.Close()
 	}
 	a.connections.Wait()
@@ -172,7 +169,7 @@ func (a *application) close() {
 
 // slot returns a slot by its ID.
 func (a *application) slot(id uint64) (*slot, pkcs11.RV) {
-	for _, s := range a.slots {
+	for _, s := range a.allSlots() {
 		if s.id == id {
 			return s, pkcs11.CKR_OK
 		}

@@ -29,11 +29,13 @@ const helloTime = 10 * time.Second
 
 // An Engine implements virtual slots for applications.
 type Engine struct {
-	config  *config.Config
 	connect func(config.Member) member.Member
 	log     *slog.Logger
 
-	mu           sync.Mutex // guards applications
+	reloading sync.Mutex // one Reload at a time
+
+	mu           sync.Mutex // guards what follows
+	config       *config.Config
 	applications map[*application]struct{}
 }
 
@@ -53,6 +55,7 @@ func (e *Engine) Serve(ctx context.Context, conn *net.UnixConn) error {
 	}
 	app := newApplication(e, hello)
 	e.track(app, true)
+	e.catchUp(app)
 	defer e.track(app, false)
 	defer app.close()
 	defer context.AfterFunc(ctx, func() {
@@ -98,6 +101,13 @@ func (e *Engine) greet(conn *net.UnixConn, frames *wire.Frames) (*wire.Hello, er
 		return nil, fmt.Errorf("hello: version %d, role %d: this engine serves modules and speaks version %d", hello.Version, hello.Role, wire.Version)
 	}
 	return hello, nil
+}
+
+// present is the configuration that is in force.
+func (e *Engine) present() *config.Config {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.config
 }
 
 func (e *Engine) track(app *application, here bool) {

@@ -64,7 +64,7 @@ func (e *slotEvents) next() (slot uint64, ok bool, news <-chan struct{}) {
 
 // watchPresence notes, at each change of a member, whether its group serves.
 func (a *application) watchPresence(e group.Event) {
-	for _, s := range a.slots {
+	for _, s := range a.allSlots() {
 		if s.virtual != nil && s.virtual.Name == e.Group {
 			a.events.note(s.id, s.group.Serving())
 		}

@@ -32,10 +32,11 @@ type slot struct {
 
 	// For a physical slot: a group that has the member, which knows the token
 	// without a connection of its own.
-	seen     *group.Group
-	seenSeat int
+	seen *group.Group
 
 	proven sync.Map // mechanisms without a key that worked once: proof → struct{}
+
+	defined map[string]config.Member // the members of a group as they were defined; only reload.go changes it
 
 	turn chan struct{} // of login and logout, one at a time
 
@@ -82,8 +83,10 @@ func (s *slot) about() []*wire.Description {
 // members are the members behind the slot as they are known best.
 func (s *slot) members() []group.MemberSnapshot {
 	if s.seen != nil && !s.group.Serving() {
-		if snap := s.seen.Snapshot(); snap.Members[s.seenSeat].About != nil {
-			return snap.Members[s.seenSeat : s.seenSeat+1]
+		for _, m := range s.seen.Snapshot().Members {
+			if m.Name == s.physical.Name && m.About != nil {
+				return []group.MemberSnapshot{m}
+			}
 		}
 	}
 	s.awake()
@@ -109,7 +112,7 @@ func (a *application) GetInfo(_ context.Context, c *wire.GetInfo) pkcs11.RV {
 // GetSlotList is C_GetSlotList.
 func (a *application) GetSlotList(_ context.Context, c *wire.GetSlotList) (rv pkcs11.RV) {
 	ids := []uint64{}
-	for _, s := range a.slots {
+	for _, s := range a.allSlots() {
 		if !c.Present || s.present() {
 			ids = append(ids, s.id)
 		}

@@ -29,7 +29,7 @@ func (e *Engine) Status() control.Status {
 		a.mu.RLock()
 		status.Applications = append(status.Applications, control.Application{PID: int(a.pid), Name: a.name, Sessions: len(a.sessions)})
 		a.mu.RUnlock()
-		for _, s := range a.slots {
+		for _, s := range a.allSlots() {
 			if s.virtual == nil {
 				continue
 			}
@@ -76,7 +76,12 @@ func (s *slot) status() control.Group {
 // merge adds what another application sees of the same group.
 func merge(g *control.Group, other control.Group) {
 	for i := range g.Members {
-		m, o := &g.Members[i], &other.Members[i]
+		m := &g.Members[i]
+		k := slices.IndexFunc(other.Members, func(o control.Member) bool { return o.Name == m.Name })
+		if k < 0 {
+			continue // that application is just being given other members
+		}
+		o := &other.Members[k]
 		m.Outstanding += o.Outstanding
 		m.Calls += o.Calls
 		m.Failures += o.Failures
