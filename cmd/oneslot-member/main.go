@@ -6,7 +6,12 @@
 // nothing else with it.
 package main
 
-import "github.com/alecthomas/kong"
+import (
+	"os"
+	"runtime"
+
+	"github.com/alecthomas/kong"
+)
 
 // The commands. Each stands in the file of its name.
 var commands struct {
@@ -20,8 +25,18 @@ var commands struct {
 }
 
 func main() {
+	shareProcessors()
 	run := kong.Parse(&commands, kong.Name("oneslot-member"),
 		kong.Description("One HSM of a group: a vendor's PKCS#11 module in a process of its own."),
 		kong.Vars{"config": defaultConfig})
 	run.FatalIfErrorf(run.Run())
+}
+
+// shareProcessors keeps this process from looking for work on every processor of
+// the machine: while it runs, so do the engine and other members, and what the
+// vendor's module computes is not limited by it. $GOMAXPROCS overrides it.
+func shareProcessors() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.NumCPU()/2))
+	}
 }
