@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/alecthomas/kong v1.17.0 // indirect
+	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/miekg/pkcs11 v1.1.2 // indirect
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 	golang.org/x/net v0.60.0 // indirect

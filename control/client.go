@@ -79,19 +79,7 @@ func Engines(ctx context.Context, dir string) ([]Status, error) {
 func ask(ctx context.Context, path string) (Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	client := http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, "unix", path)
-			if err != nil {
-				return nil, err
-			}
-			if err := peerTrusted(c); err != nil {
-				return nil, errors.Join(err, c.Close())
-			}
-			return c, nil
-		},
-	}}
+	client := client(path)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine/status", nil)
 	if err != nil {
 		return Status{}, err
@@ -118,4 +106,56 @@ func why(err error) error {
 		return fmt.Errorf("no answer within %s: the engine is stopped or stuck", patience)
 	}
 	return err
+}
+
+// client speaks with the engine behind one socket, once.
+func client(path string) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, "unix", path)
+			if err != nil {
+				return nil, err
+			}
+			if err := peerTrusted(c); err != nil {
+				return nil, errors.Join(err, c.Close())
+			}
+			return c, nil
+		},
+	}}
+}
+
+// Tell gives an order to every engine with a socket in dir. It returns the
+// process IDs of those that took it, and why others did not.
+func Tell(ctx context.Context, dir, order string) (told []int, err error) {
+	statuses, err := Engines(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range statuses {
+		if failed := tell(ctx, socketPath(dir, s.Engine.PID), order); failed != nil {
+			err = errors.Join(err, fmt.Errorf("engine %d: %w", s.Engine.PID, failed))
+			continue
+		}
+		told = append(told, s.Engine.PID)
+	}
+	return told, err
+}
+
+func tell(ctx context.Context, path, order string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://engine/"+order, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client(path).Do(request)
+	if err != nil {
+		return why(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("answered %s: is it another version?", answer.Status)
+	}
+	return nil
 }

@@ -19,9 +19,15 @@ import (
 // A tool asks at once and reads at once. Whoever does not is not waited for.
 const slowTool = 5 * time.Second
 
+// An Order is something that a tool may have an engine do. Run must be quick.
+type Order struct {
+	Name string
+	Run  func()
+}
+
 // Serve answers tools on this process's socket in dir until ctx ends or stop is
 // called. source must be quick: it runs for every question.
-func Serve(ctx context.Context, dir string, source func() Status) (stop func(), err error) {
+func Serve(ctx context.Context, dir string, source func() Status, orders ...Order) (stop func(), err error) {
 	if err := Prepare(dir); err != nil {
 		return nil, err
 	}
@@ -39,6 +45,12 @@ func Serve(ctx context.Context, dir string, source func() Status) (stop func(), 
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(source()) // a tool that went away needs no answer
 	})
+	for _, order := range orders {
+		routes.HandleFunc("POST /"+order.Name, func(w http.ResponseWriter, _ *http.Request) {
+			order.Run()
+			w.WriteHeader(http.StatusNoContent)
+		})
+	}
 	server := &http.Server{
 		Handler:      routes,
 		ReadTimeout:  slowTool,

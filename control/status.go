@@ -14,6 +14,10 @@ type Status struct {
 	Applications  []Application `json:"applications"`
 	Groups        []Group       `json:"groups"`
 
+	// ConfigurationError says why the file as it is now was refused; the one
+	// before is in force. Empty: it was not.
+	ConfigurationError string `json:"configuration_error,omitempty"`
+
 	// Unreachable says why the engine did not answer. Everything but the
 	// process ID is then unknown. Empty: it answered.
 	Unreachable string `json:"unreachable,omitempty"`

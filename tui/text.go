@@ -42,6 +42,10 @@ func engine(out *strings.Builder, s control.Status, width int) {
 	}
 	line(out, width, fmt.Sprintf("engine %d  %s, %s, since %s", s.Engine.PID, s.Engine.Version, kind, clock(s.Engine.Started)))
 	line(out, width, "  configuration  "+s.Configuration)
+	if s.ConfigurationError != "" {
+		first, _, _ := strings.Cut(s.ConfigurationError, "\n")
+		line(out, width, "  refused        "+first)
+	}
 	for i, a := range s.Applications {
 		head := "  applications   "
 		if i > 0 {

@@ -161,14 +161,19 @@ func openLog(cfg *config.Config, fallback io.Writer) (*slog.Logger, func()) {
 	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), done
 }
 
-// openControl lets tools see the engine. It serves without them if it must.
+// openControl follows the configuration file and lets tools see the engine. It
+// serves without them if it must.
 func openControl(ctx context.Context, e *engine.Engine, cfg *config.Config, path string, started time.Time, private bool, log *slog.Logger) func() {
+	w := &watch{path: path, present: cfg, apply: e.Reload, log: log}
+	if err := w.follow(ctx); err != nil {
+		log.Warn("changes of the configuration are not noticed", "configuration", path, "reason", err)
+	}
 	stop, err := control.Serve(ctx, cfg.Runtime(), func() control.Status {
 		s := e.Status()
-		s.Configuration = path
+		s.Configuration, s.ConfigurationError = path, w.problem()
 		s.Engine = control.Engine{PID: os.Getpid(), Version: version(), Started: started, Private: private}
 		return s
-	})
+	}, control.Order{Name: "recover", Run: e.Recover})
 	if err != nil {
 		log.Warn("oneslot status cannot see this engine", "reason", err)
 		return func() {}
