@@ -86,6 +86,7 @@ type run struct {
 	doubted   []*link
 	doubt     pkcs11.RV // what the first of them answered
 	shortage  pkcs11.RV
+	short     []*link // those that answered it
 	elsewhere bool
 	waited    time.Duration
 	changing  bool // it is a change, see quiet.go
@@ -103,6 +104,7 @@ func (r *run) note(p *Place, v Verdict, rv pkcs11.RV, err error) {
 		r.elsewhere = true
 	case v == TryNext:
 		r.shortage = rv
+		r.short = append(r.short, p.link)
 	}
 }
 
@@ -169,6 +171,7 @@ func (g *Group) leave(p *Place, answered bool) bool {
 	if answered {
 		p.seat.answered++
 	}
+	g.shortage.tell()
 	return g.user != nil
 }
 
@@ -179,6 +182,9 @@ func (g *Group) leave(p *Place, answered bool) bool {
 func (g *Group) awaitAnother(r *run) bool {
 	if r.doubt != pkcs11.CKR_OK || r.waited >= g.option().ProbeTimeout {
 		return false
+	}
+	if r.shortage != pkcs11.CKR_OK && !r.changing {
+		return g.awaitSession(r)
 	}
 	if r.changing { // nothing is changed while it waits, and whom it waits for must not wait for it
 		g.exit()

@@ -37,6 +37,8 @@ type Group struct {
 	user    *user         // who is logged in; nil: nobody
 	logins  uint64        // counts changes of user
 
+	shortage shortage
+
 	moment    moment
 	changing  int                  // destructions, changes and creations under way
 	owed      []record             // what no journal took yet
