@@ -298,4 +298,3 @@ func (s *session) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11
 	}
 	return pkcs11.CKR_OK
 }
-
