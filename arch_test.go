@@ -39,7 +39,7 @@ var mayImport = map[string]string{
 	"group":         "config member pkcs11 wire",
 	"engine":        "config control group member pkcs11 wire",
 	"tui":           "control",
-	"cmd/oneslot":   "certificate config control engine member member/local member/remote pkcs11 tui wire",
+	"cmd/oneslot":   "certificate config control engine group member member/local member/remote pkcs11 tui wire",
 
 	// The vendor module's side. The two sides share the wire and nothing else.
 	"host":               "host/cryptoki pkcs11 wire",

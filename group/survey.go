@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"oneslot.dev/oneslot/config"
+	"oneslot.dev/oneslot/member"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// A Survey is what the members of a group hold, looked at without changing
+// anything, and what a sync would do.
+type Survey struct {
+	Group   string          `json:"group"`
+	Members []SurveyMember  `json:"members"`
+	Objects []SurveyObject  `json:"objects"`
+	Records []SurveyPending `json:"journal"`
+}
+
+// A SurveyMember is one member of a survey.
+type SurveyMember struct {
+	Name    string `json:"name"`
+	Serial  string `json:"serial"`
+	Objects int    `json:"objects"`
+	Error   string `json:"error,omitempty"` // why it could not be looked at
+}
+
+// A SurveyObject is one object, wherever it is.
+type SurveyObject struct {
+	What        string            `json:"what"`
+	Fingerprint string            `json:"fingerprint"`          // empty: its identity cannot be established
+	On          map[string]int    `json:"on"`                   // how many copies on which member
+	Differ      map[string]string `json:"differ"`               // label and ID on members, where they are not the same
+	CopyTo      []string          `json:"copy_to"`              // what a sync does
+	DestroyOn   []string          `json:"destroy_on"`           // likewise: it was destroyed while these were away
+	NotCopied   string            `json:"not_copied,omitempty"` // why it does not
+}
+
+// A SurveyPending is an event of the journal that some member has not confirmed.
+type SurveyPending struct {
+	What    string   `json:"what"`
+	Time    string   `json:"time"`
+	Waiting []string `json:"waiting"` // names, or serial numbers that no member of the group has
+}
+
+// Look makes a survey. The PIN is sent to one member after the other, and to no
+// further one when it was refused (F7).
+func Look(ctx context.Context, options config.Group, members []member.Member, pin pkcs11.PIN) Survey {
+	g := New(options, members, wire.GroupView, func(Event) {})
+	defer g.Close()
+	survey := Survey{Group: options.Name, Members: []SurveyMember{}, Objects: []SurveyObject{}, Records: []SurveyPending{}}
+	holdings := make([][]wire.Identity, len(members))
+	var links []*link
+	var wrong error
+	for i, s := range g.seats {
+		row := SurveyMember{Name: s.member.Name()}
+		l, found, err := g.lookAt(ctx, s, pin, wrong)
+		if errors.As(err, new(*mismatch)) && wrong == nil {
+			wrong = errors.New("not asked, since the PIN was refused elsewhere")
+		}
+		row.Serial = s.serial
+		if err != nil {
+			row.Error = strings.TrimPrefix(err.Error(), "member "+row.Name+": ")
+		} else {
+			links, holdings[i], row.Objects = append(links, l), found, len(found)
+		}
+		if l != nil {
+			defer l.close()
+		}
+		survey.Members = append(survey.Members, row)
+	}
+	survey.compare(holdings)
+	survey.pending(g, links)
+	return survey
+}
+
+// lookAt connects one member and lists it.
+func (g *Group) lookAt(ctx context.Context, s *seat, pin pkcs11.PIN, wrong error) (*link, []wire.Identity, error) {
+	conn, err := s.member.Connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	about := conn.Token()
+	s.serial = pkcs11.Unpad(about.Token.Serial[:])
+	l, err := newLink(s, conn, uint64(s.index)+1, g.view)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	switch {
+	case pin == nil:
+	case wrong != nil:
+		return l, nil, wrong
+	default:
+		if err := g.followAs(l, pkcs11.CKU_USER, pin); err != nil {
+			return l, nil, err
+		}
+	}
+	found, err := g.list(l)
+	return l, found, err
+}
+
+// compare finds out for each object what is where and what is to be done.
+func (v *Survey) compare(holdings [][]wire.Identity) {
+	rows := make(map[identityKey]*SurveyObject)
+	copyable := make(map[identityKey]bool)
+	names := make(map[identityKey]map[string]string)
+	var order []identityKey
+	for i, found := range holdings {
+		for k := range found {
+			id := &found[k]
+			key := keyOf(id)
+			if len(id.Fingerprint) == 0 {
+				key.fingerprint = fmt.Sprintf("%d/%d", i, k) // nobody's copy
+			}
+			if rows[key] == nil {
+				rows[key] = &SurveyObject{What: describe(id), Fingerprint: fmt.Sprintf("%x", id.Fingerprint), On: map[string]int{}, Differ: map[string]string{}, CopyTo: []string{}, DestroyOn: []string{}}
+				names[key] = map[string]string{}
+				order = append(order, key)
+			}
+			rows[key].On[v.Members[i].Name]++
+			names[key][v.Members[i].Name] = fmt.Sprintf("label %q, ID %x", id.Label, id.ID)
+			copyable[key] = copyable[key] || id.Flags&wire.Copyable != 0
+		}
+	}
+	for _, key := range order {
+		row := rows[key]
+		for name, text := range names[key] {
+			for _, other := range names[key] {
+				if other != text {
+					row.Differ[name] = text
+				}
+			}
+		}
+		v.plan(row, copyable[key])
+		v.Objects = append(v.Objects, *row)
+	}
+}
+
+// plan decides what a sync does with an object.
+func (v *Survey) plan(row *SurveyObject, copyable bool) {
+	most := 0
+	for _, n := range row.On {
+		most = max(most, n)
+	}
+	for _, m := range v.Members {
+		if m.Error == "" && row.On[m.Name] < most {
+			row.CopyTo = append(row.CopyTo, m.Name)
+		}
+	}
+	switch {
+	case len(row.CopyTo) == 0:
+		return
+	case row.Fingerprint == "":
+		row.NotCopied = "it cannot be recognised on another member"
+	case !copyable:
+		row.NotCopied = "it was made so that it cannot leave its token"
+	default:
+		return
+	}
+	row.CopyTo = []string{}
+}
+
+// pending lists what the journals of the members say.
+func (v *Survey) pending(g *Group, links []*link) {
+	entries, _ := g.journal(links) // a member that cannot tell its own is missing here only
+	for _, e := range entries {
+		waiting := []string{}
+		for _, name := range e.left {
+			i := slices.IndexFunc(g.seats, func(s *seat) bool { return g.called(s, name) })
+			if i >= 0 {
+				name = g.seats[i].member.Name()
+			}
+			waiting = append(waiting, name)
+		}
+		if e.Op == opDestroy {
+			v.destroy(&e.Identity, waiting)
+		}
+		v.Records = append(v.Records, SurveyPending{What: e.String(), Time: e.Time.Format("2006-01-02T15:04:05Z07:00"), Waiting: waiting})
+	}
+}
+
+// destroy changes the plan for an object that was destroyed.
+func (v *Survey) destroy(id *wire.Identity, waiting []string) {
+	for i := range v.Objects {
+		row := &v.Objects[i]
+		if row.Fingerprint != fmt.Sprintf("%x", id.Fingerprint) {
+			continue
+		}
+		for _, name := range waiting {
+			if row.On[name] > 0 {
+				row.CopyTo, row.NotCopied = []string{}, ""
+				row.DestroyOn = append(row.DestroyOn, name)
+			}
+		}
+	}
+}
+
+// Sync brings the members of a group to hold the same, as a group does when
+// members join, and ends. It returns for each member why it could not take part.
+func Sync(ctx context.Context, options config.Group, members []member.Member, pin pkcs11.PIN, report func(Event)) (rv pkcs11.RV, failed map[string]error) {
+	g := New(options, members, wire.GroupView, report)
+	defer g.Close()
+	g.Start()
+	g.Settle(ctx)
+	if pin != nil {
+		if rv := g.Login(pkcs11.CKU_USER, pin); rv != pkcs11.CKR_OK {
+			return rv, nil
+		}
+	}
+	g.Settle(ctx)
+	failed = make(map[string]error)
+	for _, m := range g.Snapshot().Members {
+		if m.State != Ready {
+			failed[m.Name] = errors.Join(fmt.Errorf("it is %v", m.State), m.Cause)
+		}
+	}
+	return pkcs11.CKR_OK, failed
+}
