@@ -238,8 +238,11 @@ func TestHangingSyncKeepsNobodyOut(t *testing.T) {
 		b.down(2)
 		b.members[1].Once(wire.NumberRecords, fake.Hang)
 		b.members[1].Up()
+		time.Sleep(5 * time.Second)
 		b.members[2].Up()
-		time.Sleep(100 * time.Millisecond)
+		for b.state(2) != Syncing {
+			time.Sleep(10 * time.Millisecond)
+		}
 		b.down(0)
 		if _, rv := b.random(); rv != pkcs11.CKR_OK {
 			t.Errorf("a member works, and a call failed: %v", rv)

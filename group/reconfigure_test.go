@@ -90,13 +90,18 @@ func TestRemovedMemberFinishes(t *testing.T) {
 		calls.Go(func() { who, _ = b.random() })
 		synctest.Wait()
 		b.reconfigure(nil, b.members[1])
+		begin := time.Now()
 		calls.Wait()
 		if who != "serial-a" {
 			t.Errorf("the call was answered by %s", who)
 		}
-		time.Sleep(time.Minute)
-		if _, rv := b.random(); rv != pkcs11.CKR_OK {
-			t.Errorf("afterwards: %v", rv)
+		time.Sleep(time.Second)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, e := range b.events {
+			if e.Member == "a" && e.To == Down && e.Time.Sub(begin) < 3*time.Second {
+				t.Errorf("it was left after %v", e.Time.Sub(begin))
+			}
 		}
 	})
 }
