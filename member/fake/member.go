@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"oneslot.dev/oneslot/member"
@@ -59,12 +60,11 @@ func (m *Member) Script(script func(wire.Call) Outcome) {
 
 // Once applies the outcome to the first call of this number, then no more.
 func (m *Member) Once(n wire.Number, o Outcome) {
-	done := false
+	var done atomic.Bool
 	m.Script(func(c wire.Call) Outcome {
-		if done || c.Number() != n {
+		if c.Number() != n || !done.CompareAndSwap(false, true) {
 			return Answered
 		}
-		done = true
 		return o
 	})
 }
