@@ -143,7 +143,9 @@ type logFile struct {
 // open opens the file, at the place of an earlier one.
 func (l *logFile) open() error {
 	if l.path == "" {
-		l.file = os.Stderr
+		if l.file == nil { // set once: writers read it without a lock
+			l.file = os.Stderr
+		}
 		return nil
 	}
 	file, err := os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
