@@ -58,6 +58,11 @@ func (g *Group) Create(makeObjects Maker) (created []Created, rv pkcs11.RV) {
 			return rv, err
 		}
 		created, rv, err = g.spread(p, h, handles)
+		if err == nil && rv == pkcs11.CKR_TEMPLATE_INCONSISTENT {
+			// The template was taken a moment ago: it is the member that is
+			// confused, as SoftHSM is while another process writes.
+			rv = pkcs11.CKR_FUNCTION_FAILED
+		}
 		return rv, err
 	})
 	if rv != pkcs11.CKR_OK {

@@ -124,8 +124,12 @@ func (g *Group) Settle(ctx context.Context) {
 	})
 }
 
-// AwaitFirst waits until some member is ready, or none is on its way for the
-// first time, or ctx ends.
+// quickTries is how often a member that fails at the start is waited for again:
+// its first attempts follow each other closely, and SoftHSM for one fails now
+// and then while other processes start on the same token.
+const quickTries = 4
+
+// AwaitFirst waits until some member is ready, or none may soon be, or ctx ends.
 func (g *Group) AwaitFirst(ctx context.Context) {
 	g.await(ctx, func() bool {
 		coming := false
@@ -133,7 +137,7 @@ func (g *Group) AwaitFirst(ctx context.Context) {
 			if s.state == Ready {
 				return true
 			}
-			coming = coming || s.failures == 0 && (s.state == Connecting || s.state == Syncing)
+			coming = coming || s.failures < quickTries && s.state != Quarantined && s.state != Draining
 		}
 		return !coming
 	})

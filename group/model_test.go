@@ -19,7 +19,7 @@ import (
 
 // histories is how many a plain `go test` runs. -rapid.checks asks for more,
 // -rapid.seed and -rapid.failfile replay one.
-const histories = 800
+const histories = 200
 
 // A step of a history is a call of an application or a fault.
 type step struct {

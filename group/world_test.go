@@ -159,7 +159,9 @@ func (w *world) call(s step) {
 		rv = p.g.Logout()
 	}
 	w.say("  process %d: %s: %v", s.Process, s.Deed, rv)
-	if rv != pkcs11.CKR_OK && w.steady && made && !p.isDead() {
+	// What a token answers that may be the request's fault is passed on when no
+	// other member is ready to contradict it (F6).
+	if rv != pkcs11.CKR_OK && blame(rv, true) != unclear && w.steady && made && !p.isDead() {
 		w.complain("%s failed while a member works: %v", s.Deed, rv)
 	}
 }
