@@ -178,12 +178,12 @@ func (g *Group) leave(p *Place, answered bool) bool {
 // awaitAnother waits for a member that was not tried, as long as one is on
 // its way and the time that a probe has is not used up. So a call does not
 // fail because the last member, or the only one with the object, is just being
-// taken back (G5).
+// taken back (G5), nor for an unclear answer that it could clear up.
 func (g *Group) awaitAnother(r *run) bool {
-	if r.doubt != pkcs11.CKR_OK || r.waited >= g.option().ProbeTimeout {
+	if r.waited >= g.option().ProbeTimeout {
 		return false
 	}
-	if r.shortage != pkcs11.CKR_OK && !r.changing {
+	if r.shortage != pkcs11.CKR_OK && r.doubt == pkcs11.CKR_OK && !r.changing {
 		return g.awaitSession(r)
 	}
 	if r.changing { // nothing is changed while it waits, and whom it waits for must not wait for it

@@ -361,6 +361,47 @@ func TestRefusedPINIsNotSentAgain(t *testing.T) {
 	})
 }
 
+// F7, facts.md: SoftHSM may answer CKR_GENERAL_ERROR to a login while another
+// process logs in. The PIN was not compared then, and may be tried once more.
+func TestLoginThatNoTokenCouldCompare(t *testing.T) {
+	unclearOnce := func(b *bench) {
+		for _, m := range b.members {
+			m.Refuse(pkcs11.CKR_GENERAL_ERROR)
+			m.Once(wire.NumberLogin, fake.Refused)
+		}
+	}
+	t.Run("it is tried once more", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := start(t, 3, nil)
+			unclearOnce(b)
+			b.login()
+		})
+	})
+	t.Run("but not where a wrong PIN was seen", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := start(t, 1, nil)
+			b.g.Login(pkcs11.CKU_USER, pkcs11.PIN("0000"))
+			unclearOnce(b)
+			if rv := b.g.Login(pkcs11.CKU_USER, pkcs11.PIN("0001")); rv != pkcs11.CKR_GENERAL_ERROR {
+				t.Errorf("login: %v", rv)
+			}
+			if n := b.members[0].Token.PINsTried(); n != 1 {
+				t.Errorf("%d PINs were tried", n)
+			}
+		})
+	})
+	t.Run("one that is on its way is asked before", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := start(t, 2, nil)
+			b.down(1)
+			b.members[1].Up()
+			b.members[0].Refuse(pkcs11.CKR_GENERAL_ERROR)
+			b.members[0].Once(wire.NumberLogin, fake.Refused)
+			b.login()
+		})
+	})
+}
+
 func TestFlappingMemberIsHeldDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 2, nil)

@@ -21,25 +21,16 @@ const loginPatience = 2 * time.Second
 // accepted it do the others get it (F7). It is kept until Logout for members
 // that come back (R4).
 func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
-	var accepted *link
-	var closed pkcs11.RV
-	rv, err := g.Do(wire.Ask, Primary, func(p *Place) (pkcs11.RV, error) {
-		rv, err := p.link.login(kind, pin, g.limits(nil))
-		switch {
-		case err != nil:
-		case rv == pkcs11.CKR_OK:
-			accepted = p.link
-		case rv == pkcs11.CKR_USER_PIN_NOT_INITIALIZED, rv == pkcs11.CKR_PIN_LOCKED:
-			// The PIN was not compared; another member may know it (field-G7).
-			closed = rv
-			return rv, ErrElsewhere
-		}
-		return rv, err
-	})
-	switch {
-	case errors.Is(err, ErrElsewhere):
-		return closed
-	case rv != pkcs11.CKR_OK:
+	accepted, rv := g.loginFirst(kind, pin, false)
+	if blame(rv, false) == unclear {
+		// No token could compare the PIN, as SoftHSM while another process
+		// rewrites its files. They are built up anew and asked once more.
+		ctx, cancel := context.WithTimeout(g.ctx, g.option().ProbeTimeout)
+		g.AwaitFirst(ctx)
+		cancel()
+		accepted, rv = g.loginFirst(kind, pin, true)
+	}
+	if rv != pkcs11.CKR_OK {
 		return rv
 	}
 	g.mu.Lock()
@@ -59,6 +50,41 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	defer cancel()
 	g.await(ctx, g.settled)
 	return pkcs11.CKR_OK
+}
+
+// loginFirst tries a PIN on one member after the other until one has compared
+// it. Those that give an unclear answer are dropped if none has. With careful set no
+// token gets the PIN that has seen a wrong one.
+func (g *Group) loginFirst(kind uint64, pin pkcs11.PIN, careful bool) (accepted *link, rv pkcs11.RV) {
+	var closed pkcs11.RV
+	run := &run{}
+	rv, err := g.do(run, wire.Ask, Primary, func(p *Place) (pkcs11.RV, error) {
+		if careful {
+			if wrong, err := g.hasSeenWrong(p.link, kind); wrong || err != nil {
+				return pkcs11.CKR_GENERAL_ERROR, nil
+			}
+		}
+		rv, err := p.link.login(kind, pin, g.limits(nil))
+		switch {
+		case err != nil:
+		case rv == pkcs11.CKR_OK:
+			accepted = p.link
+		case rv == pkcs11.CKR_USER_PIN_NOT_INITIALIZED, rv == pkcs11.CKR_PIN_LOCKED:
+			// The PIN was not compared; another member may know it (field-G7).
+			closed = rv
+			return rv, ErrElsewhere
+		}
+		return rv, err
+	})
+	if errors.Is(err, ErrElsewhere) {
+		return nil, closed
+	}
+	if blame(rv, false) == unclear {
+		for _, l := range run.doubted {
+			g.drop(l, errRefused(wire.NumberLogin, rv))
+		}
+	}
+	return accepted, rv
 }
 
 // resync sends every ready member but one back to be brought up to date. g.mu
@@ -169,11 +195,11 @@ func (g *Group) anyoneLoggedIn(generation uint64) bool {
 }
 
 func (g *Group) followAs(l *link, kind uint64, pin pkcs11.PIN) error {
-	var info wire.GetTokenInfo
-	if _, err := l.background(g.ctx, g.limits(nil), &info); err != nil {
+	wrong, err := g.hasSeenWrong(l, kind)
+	if err != nil {
 		return err
 	}
-	if kind == pkcs11.CKU_USER && info.Info.Flags&wrongBefore != 0 {
+	if wrong {
 		return &mismatch{"the token has seen a wrong PIN since the last right one and gets none unattended: log in on it once by its physical slot"}
 	}
 	if pin == nil {
@@ -189,6 +215,19 @@ func (g *Group) followAs(l *link, kind uint64, pin pkcs11.PIN) error {
 		return &mismatch{fmt.Sprintf("the PIN that another member accepted was refused with %v: it is not sent again; set the same PIN on this token, then `oneslot group recover`", rv)}
 	}
 	return fmt.Errorf("login: the token answered %w", rv)
+}
+
+// hasSeenWrong says whether a token has seen a wrong PIN since the last right one.
+func (g *Group) hasSeenWrong(l *link, kind uint64) (bool, error) {
+	if kind != pkcs11.CKU_USER {
+		return false, nil
+	}
+	var info wire.GetTokenInfo
+	_, err := l.background(g.ctx, g.limits(nil), &info)
+	if err == nil && info.RV != pkcs11.CKR_OK {
+		err = errRefused(info.Number(), info.RV)
+	}
+	return info.Info.Flags&wrongBefore != 0, err
 }
 
 // refused says whether a login was turned down because of the PIN.
