@@ -11,10 +11,11 @@ import (
 	"oneslot.dev/oneslot/pkcs11"
 )
 
-// Look says what the members of a group hold and what a sync would do. It
-// changes nothing.
-func (e *Engine) Look(ctx context.Context, g *config.Group, pin pkcs11.PIN) group.Survey {
-	return group.Look(ctx, *g, e.membersOf(g), pin)
+// Look says what the members of a group hold and what a sync would do, and
+// proves by use that copies are the same if that is asked for. It changes
+// nothing.
+func (e *Engine) Look(ctx context.Context, g *config.Group, pin pkcs11.PIN, prove bool) group.Survey {
+	return group.Look(ctx, *g, e.membersOf(g), pin, prove)
 }
 
 // Sync brings the members of a group to hold the same. told gets a line for

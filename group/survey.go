@@ -3,6 +3,8 @@
 package group
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,14 +36,25 @@ type SurveyMember struct {
 
 // A SurveyObject is one object, wherever it is.
 type SurveyObject struct {
-	What        string            `json:"what"`
-	Fingerprint string            `json:"fingerprint"`          // empty: its identity cannot be established
-	On          map[string]int    `json:"on"`                   // how many copies on which member
-	Differ      map[string]string `json:"differ"`               // label and ID on members, where they are not the same
-	CopyTo      []string          `json:"copy_to"`              // what a sync does
-	DestroyOn   []string          `json:"destroy_on"`           // likewise: it was destroyed while these were away
-	NotCopied   string            `json:"not_copied,omitempty"` // why it does not
+	What        string             `json:"what"`
+	Fingerprint string             `json:"fingerprint"`          // empty: its identity cannot be established
+	On          map[string]int     `json:"on"`                   // how many copies on which member
+	Differ      []SurveyDifference `json:"differ"`               // attributes that do not read the same everywhere
+	CopyTo      []string           `json:"copy_to"`              // what a sync does
+	DestroyOn   []string           `json:"destroy_on"`           // likewise: it was destroyed while these were away
+	NotCopied   string             `json:"not_copied,omitempty"` // why it does not
+	Proof       *SurveyProof       `json:"proof,omitempty"`      // of keys on several members, if it was asked for
+
+	copies []holding
 }
+
+// A holding is one object on one member.
+type holding struct {
+	link *link
+	id   wire.Identity
+}
+
+func (h holding) name() string { return h.link.seat.member.Name() }
 
 // A SurveyPending is an event of the journal that some member has not confirmed.
 type SurveyPending struct {
@@ -51,15 +64,16 @@ type SurveyPending struct {
 }
 
 // Look makes a survey. The PIN is sent to one member after the other, and to no
-// further one when it was refused (F7).
-func Look(ctx context.Context, options config.Group, members []member.Member, pin pkcs11.PIN) Survey {
+// further one when it was refused (F7). With prove set keys that are on several
+// members are used, to show that their copies are the same (prove.go).
+func Look(ctx context.Context, options config.Group, members []member.Member, pin pkcs11.PIN, prove bool) Survey {
 	g := New(options, members, wire.GroupView, func(Event) {})
 	defer g.Close()
 	survey := Survey{Group: options.Name, Members: []SurveyMember{}, Objects: []SurveyObject{}, Records: []SurveyPending{}}
-	holdings := make([][]wire.Identity, len(members))
+	var holdings []holding
 	var links []*link
 	var wrong error
-	for i, s := range g.seats {
+	for _, s := range g.seats {
 		row := SurveyMember{Name: s.member.Name()}
 		l, found, err := g.lookAt(ctx, s, pin, wrong)
 		if errors.As(err, new(*mismatch)) && wrong == nil {
@@ -69,7 +83,10 @@ func Look(ctx context.Context, options config.Group, members []member.Member, pi
 		if err != nil {
 			row.Error = strings.TrimPrefix(err.Error(), "member "+row.Name+": ")
 		} else {
-			links, holdings[i], row.Objects = append(links, l), found, len(found)
+			links, row.Objects = append(links, l), len(found)
+			for i := range found {
+				holdings = append(holdings, holding{l, found[i]})
+			}
 		}
 		if l != nil {
 			defer l.close()
@@ -78,7 +95,31 @@ func Look(ctx context.Context, options config.Group, members []member.Member, pi
 	}
 	survey.compare(holdings)
 	survey.pending(g, links)
+	survey.inspect(g, holdings, prove)
 	return survey
+}
+
+// inspect compares the copies of each object, and proves them.
+func (v *Survey) inspect(g *Group, all []holding, prove bool) {
+	var publics []holding
+	for _, h := range all {
+		if h.id.Class == pkcs11.CKO_PUBLIC_KEY {
+			publics = append(publics, h)
+		}
+	}
+	for i := range v.Objects {
+		row := &v.Objects[i]
+		differ, err := g.differ(row.copies)
+		if err == nil {
+			row.Differ = append(row.Differ, differ...)
+			if prove {
+				row.Proof, err = g.prove(row.copies, publics)
+			}
+		}
+		if err != nil {
+			row.Proof = unproved("%v", err)
+		}
+	}
 }
 
 // lookAt connects one member and lists it.
@@ -108,37 +149,30 @@ func (g *Group) lookAt(ctx context.Context, s *seat, pin pkcs11.PIN, wrong error
 }
 
 // compare finds out for each object what is where and what is to be done.
-func (v *Survey) compare(holdings [][]wire.Identity) {
+func (v *Survey) compare(holdings []holding) {
 	rows := make(map[identityKey]*SurveyObject)
 	copyable := make(map[identityKey]bool)
-	names := make(map[identityKey]map[string]string)
 	var order []identityKey
-	for i, found := range holdings {
-		for k := range found {
-			id := &found[k]
-			key := keyOf(id)
-			if len(id.Fingerprint) == 0 {
-				key.fingerprint = fmt.Sprintf("%d/%d", i, k) // nobody's copy
-			}
-			if rows[key] == nil {
-				rows[key] = &SurveyObject{What: describe(id), Fingerprint: fmt.Sprintf("%x", id.Fingerprint), On: map[string]int{}, Differ: map[string]string{}, CopyTo: []string{}, DestroyOn: []string{}}
-				names[key] = map[string]string{}
-				order = append(order, key)
-			}
-			rows[key].On[v.Members[i].Name]++
-			names[key][v.Members[i].Name] = fmt.Sprintf("label %q, ID %x", id.Label, id.ID)
-			copyable[key] = copyable[key] || id.Flags&wire.Copyable != 0
+	for i, h := range holdings {
+		key := keyOf(&h.id)
+		if len(h.id.Fingerprint) == 0 {
+			key.fingerprint = fmt.Sprint(i) // nobody's copy
 		}
+		if rows[key] == nil {
+			rows[key] = &SurveyObject{What: describe(&h.id), Fingerprint: fmt.Sprintf("%x", h.id.Fingerprint), On: map[string]int{},
+				Differ: []SurveyDifference{}, CopyTo: []string{}, DestroyOn: []string{}}
+			order = append(order, key)
+		}
+		rows[key].On[h.name()]++
+		rows[key].copies = append(rows[key].copies, h)
+		copyable[key] = copyable[key] || h.id.Flags&wire.Copyable != 0
 	}
+	slices.SortStableFunc(order, func(a, b identityKey) int { // halves of a pair side by side
+		x, y := &rows[a].copies[0].id, &rows[b].copies[0].id
+		return cmp.Or(bytes.Compare(x.Label, y.Label), bytes.Compare(x.ID, y.ID), cmp.Compare(x.Class, y.Class))
+	})
 	for _, key := range order {
 		row := rows[key]
-		for name, text := range names[key] {
-			for _, other := range names[key] {
-				if other != text {
-					row.Differ[name] = text
-				}
-			}
-		}
 		v.plan(row, copyable[key])
 		v.Objects = append(v.Objects, *row)
 	}
@@ -158,10 +192,10 @@ func (v *Survey) plan(row *SurveyObject, copyable bool) {
 	switch {
 	case len(row.CopyTo) == 0:
 		return
-	case row.Fingerprint == "":
-		row.NotCopied = "it cannot be recognised on another member"
 	case !copyable:
 		row.NotCopied = "it was made so that it cannot leave its token"
+	case row.Fingerprint == "":
+		row.NotCopied = "it cannot be recognised on another member"
 	default:
 		return
 	}

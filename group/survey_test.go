@@ -24,7 +24,7 @@ func TestSurveyAndSync(t *testing.T) {
 		b.g.Close()
 		b.members[1].Up()
 
-		v := Look(t.Context(), b.g.options, membersOf(b), pkcs11.PIN(pin))
+		v := Look(t.Context(), b.g.options, membersOf(b), pkcs11.PIN(pin), false)
 		if len(v.Objects) != 3 || len(v.Records) != 1 || !slices.Equal(v.Records[0].Waiting, []string{"b"}) {
 			t.Errorf("survey: %+v", v)
 		}
@@ -52,7 +52,7 @@ func TestSurveyStopsAtAWrongPIN(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 3, nil)
 		b.g.Close()
-		Look(t.Context(), b.g.options, membersOf(b), pkcs11.PIN("0000"))
+		Look(t.Context(), b.g.options, membersOf(b), pkcs11.PIN("0000"), true)
 		tried := 0
 		for _, m := range b.members {
 			tried += m.Token.PINsTried()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"oneslot.dev/oneslot/config"
@@ -27,6 +28,34 @@ type groupCommand struct {
 	Retry         groupRetry   `cmd:"" help:"Set how often a failed member is tried: -1 for ever, 0 not at all."`
 	Interval      groupPause   `cmd:"" help:"Set the time between two attempts, such as 60s."`
 	GroupOnly     groupOnly    `cmd:"" aliases:"ha-only" help:"Show applications the groups alone, or their members too."`
+	Sync          syncCommand  `cmd:"" aliases:"synchronize" help:"Bring members to hold the same: oneslot sync."`
+}
+
+// familiar are names of Luna's tools (lunacm's hagroup, vtl's haAdmin) for
+// commands on groups, without capitals and hyphens.
+var familiar = map[string]string{
+	"list": "list", "listgroups": "list", "show": "list", "create": "create", "creategroup": "create", "newgroup": "create",
+	"delete": "delete", "deletegroup": "delete", "addmember": "add-member", "removemember": "remove-member",
+	"addstandby": "add-standby", "removestandby": "remove-standby", "recover": "recover", "recoverymode": "recovery-mode",
+	"autorecovery": "recovery-mode", "retry": "retry", "interval": "interval", "haonly": "group-only", "grouponly": "group-only",
+	"sync": "sync", "synchronize": "sync",
+}
+
+// ours puts our names in the place of familiar ones, however they are written.
+func ours(args []string) []string {
+	if len(args) < 2 {
+		return args
+	}
+	plain := func(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "") }
+	if first := plain(args[0]); first != "group" && first != "hagroup" && first != "haadmin" {
+		return args
+	}
+	args = slices.Clone(args)
+	args[0] = "group"
+	if known, ok := familiar[plain(args[1])]; ok {
+		args[1] = known
+	}
+	return args
 }
 
 // An edited is what every command has that edits the file.

@@ -35,6 +35,14 @@ func TestGroupCommands(t *testing.T) {
 		{"interval g never", 1, "not changed"},
 		{"delete nothing", 1, "not defined: there is g"},
 		{"add-standby g a", 0, `standby = ["a"]`},
+		{"addStandby g b", 0, `standby = ["b"]`},
+		{"removeStandby g b", 0, `members = ["a", "b"]`},
+		{"removeMember g b", 0, `members = ["a"]`},
+		{"addMember g b --standby", 0, `members = ["a", "b"]`},
+		{"createGroup h b", 0, `name = "h"`},
+		{"deleteGroup g", 0, "[[member]]"},
+		{"recoveryMode g manual", 0, `recovery = "manual"`},
+		{"HAOnly on", 0, "group_only = true"},
 	} {
 		path := filepath.Join(t.TempDir(), "oneslot.toml")
 		if err := os.WriteFile(path, []byte(watched), 0o640); err != nil {
@@ -57,11 +65,31 @@ func TestGroupCommands(t *testing.T) {
 		if exit != c.exit || !strings.Contains(where, c.want) {
 			t.Errorf("%s: exit code %d\n%s%s", c.args, exit, b.err.String(), where)
 		}
-		if c.args != "delete g" && !strings.Contains(string(text), "# keep me") {
+		if !strings.HasPrefix(c.args, "delete") && !strings.Contains(string(text), "# keep me") {
 			t.Errorf("%s: the comment is gone", c.args)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 			t.Errorf("%s: mode %v, %v", c.args, info.Mode(), err)
+		}
+	}
+}
+
+// The names that a Luna administrator expects are there, as commands of their
+// own or for ours, and no other name is changed.
+func TestFamiliarNames(t *testing.T) {
+	for from, want := range map[string]string{
+		"hagroup addMember": "group add-member", "haAdmin newGroup": "group create", "group haOnly": "group group-only",
+		"group synchronize": "group sync", "group ha-only": "group group-only", "group listGroups": "group list",
+		"group unknown": "group unknown", "cert addMember": "cert addMember", "group": "group",
+	} {
+		if got := strings.Join(ours(strings.Fields(from)), " "); got != want {
+			t.Errorf("%s: %s, want %s", from, got, want)
+		}
+	}
+	for _, command := range []string{"synchronize", "sync", "group sync", "hagroup synchronize", "hagroup recover", "group --help"} {
+		b := newBench(t)
+		if b.run(append(strings.Fields(command), "--help")...); !strings.Contains(b.out.String(), "Usage: oneslot") {
+			t.Errorf("%s: %s%s", command, b.out.String(), b.err.String())
 		}
 	}
 }

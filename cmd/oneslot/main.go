@@ -39,7 +39,7 @@ type commands struct {
 	Check   checkCommand   `cmd:"" help:"Read the configuration, talk to every member, say what is right and wrong."`
 	Status  statusCommand  `cmd:"" help:"Show groups and members as the running engines see them."`
 	Group   groupCommand   `cmd:"" help:"Show and change groups, members, standby and recovery; take failed members back."`
-	Sync    syncCommand    `cmd:"" help:"Say what is on which member, and bring members to hold the same."`
+	Sync    syncCommand    `cmd:"" aliases:"synchronize" help:"Say what is on which member, and bring members to hold the same."`
 	Domain  domainCommand  `cmd:"" help:"Make tokens members of a domain, within which keys are copied."`
 	Cert    certCommand    `cmd:"" help:"Make the certificate that shows appliances who this client is."`
 	Sandbox sandboxCommand `cmd:"" help:"Make SoftHSM tokens, a domain and a configuration to try things with."`
@@ -107,7 +107,7 @@ func run(ctx context.Context, d *desk, args []string) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	command, err := parser.Parse(args)
+	command, err := parser.Parse(ours(args))
 	if exit >= 0 {
 		return exit
 	}

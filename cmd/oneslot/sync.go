@@ -21,6 +21,7 @@ import (
 type syncCommand struct {
 	Group   string `arg:"" optional:"" help:"Name of a group. Default: every group." placeholder:"GROUP"`
 	DryRun  bool   `help:"Say what is where and what would be done, and do nothing."`
+	Prove   bool   `help:"Use keys that are on several members, to show that their copies are the same: sign on one, verify on another."`
 	PinFrom string `help:"Where the user PIN comes from: prompt, env:NAME or a file." default:"prompt" placeholder:"SOURCE"`
 	JSON    bool   `help:"Print JSON." name:"json"`
 	Config  string `help:"Configuration file." placeholder:"FILE"`
@@ -28,7 +29,7 @@ type syncCommand struct {
 
 // Help explains what it is for.
 func (*syncCommand) Help() string {
-	return "Applications sync by themselves. This does the same without one, and shows for each key where it is, what differs, and what cannot be copied and why."
+	return "Applications sync by themselves. This does the same without one, and shows for each key where it is, what differs, and what cannot be copied and why. With --dry-run it changes nothing and prints the plan."
 }
 
 // Run looks, acts, and looks again. The exit code is 1 if members are not equal
@@ -55,12 +56,12 @@ func (c *syncCommand) Run(ctx context.Context, d *desk) error {
 	var surveys []group.Survey
 	good := true
 	for i := range groups {
-		survey := e.Look(ctx, &groups[i], pin)
+		survey := e.Look(ctx, &groups[i], pin, c.Prove && c.DryRun)
 		if !c.DryRun && !refused(survey) {
 			if err := c.act(ctx, d, e, &groups[i], pin); err != nil {
 				return err
 			}
-			survey = e.Look(ctx, &groups[i], pin)
+			survey = e.Look(ctx, &groups[i], pin, c.Prove)
 		}
 		surveys = append(surveys, survey)
 		good = good && equal(survey)
@@ -112,7 +113,8 @@ func equal(v group.Survey) bool {
 		}
 	}
 	for _, o := range v.Objects {
-		if len(o.CopyTo) > 0 || len(o.DestroyOn) > 0 || o.NotCopied != "" || len(o.Differ) > 0 {
+		if len(o.CopyTo) > 0 || len(o.DestroyOn) > 0 || o.NotCopied != "" || len(o.Differ) > 0 ||
+			o.Proof != nil && o.Proof.Verdict == group.Refuted {
 			return false
 		}
 	}
@@ -143,8 +145,15 @@ func printSurvey(out io.Writer, v group.Survey) {
 			fmt.Fprintf(out, "\tstays there: %s", o.NotCopied)
 		}
 		fmt.Fprintln(out)
-		for _, name := range slices.Sorted(maps.Keys(o.Differ)) {
-			fmt.Fprintf(out, "    differs on %s: %s\n", name, o.Differ[name])
+		for _, d := range o.Differ {
+			var values []string
+			for _, name := range slices.Sorted(maps.Keys(d.Values)) {
+				values = append(values, d.Values[name]+" on "+name)
+			}
+			fmt.Fprintf(out, "    differs: %s is %s\n", d.Attribute, strings.Join(values, ", "))
+		}
+		if o.Proof != nil {
+			fmt.Fprintf(out, "    %s: %s\n", o.Proof.Verdict, o.Proof.How)
 		}
 	}
 	for _, r := range v.Records {
