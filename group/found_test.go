@@ -249,3 +249,36 @@ func TestHangingSyncKeepsNobodyOut(t *testing.T) {
 		}
 	})
 }
+
+// K5: a record that a member does not let go of would later undo a newer change
+// on who has carried it out: that member is left out until it does.
+func TestRecordThatStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 3, nil)
+		b.login()
+		key, _ := b.generate("one")
+		b.down(2)
+		setLabel(b, key[0], "two")
+		b.members[0].Refuse(pkcs11.CKR_GENERAL_ERROR)
+		b.members[0].Script(func(c wire.Call) fake.Outcome {
+			if c.Number() == wire.NumberUnrecord {
+				return fake.Refused
+			}
+			return fake.Answered
+		})
+		b.members[2].Up()
+		b.await(2, Ready)
+		setLabel(b, key[0], "three")
+		b.members[0].Script(nil)
+		b.await(0, Ready)
+		b.down(2)
+		b.members[2].Up()
+		b.await(2, Ready)
+		time.Sleep(3 * time.Minute)
+		for _, m := range b.members {
+			if labels := m.Token.Labels(); !slices.Equal(labels, []string{"three"}) || m.Token.JournalLength() > 0 {
+				t.Errorf("member %s: labels %v, journal %v", m.Name(), labels, m.Token.Journal())
+			}
+		}
+	})
+}

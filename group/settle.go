@@ -171,7 +171,11 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 			continue
 		}
 		erase := wire.Unrecord{Record: c.raw}
-		if _, err := c.link.do(g.ctx, g.limits(nil), &erase); err != nil {
+		_, err := c.link.do(g.ctx, g.limits(nil), &erase)
+		if err == nil && erase.RV != pkcs11.CKR_OK {
+			err = errRefused(erase.Number(), erase.RV) // what stays would later undo what comes after it
+		}
+		if err != nil {
 			failed = errors.Join(failed, &errJournal{c.link, err})
 		}
 	}
