@@ -29,7 +29,7 @@ const keptBuffer = 64 << 10
 // in, one at a time, and replies go out. It is used by one goroutine, but for
 // the signs of life that it sends by itself.
 type Frames struct {
-	conn  *net.UnixConn
+	conn  *socket
 	in    []byte // received, not consumed: in[start:]
 	start int
 	out   Encoder
@@ -52,7 +52,7 @@ func NewFrames(conn *net.UnixConn) *Frames {
 
 // NewAttachedFrames serves a further connection of an application.
 func NewAttachedFrames(conn *net.UnixConn) *Frames {
-	f := &Frames{conn: conn, in: make([]byte, 0, 4096), interval: Heartbeat}
+	f := &Frames{conn: newSocket(conn), in: make([]byte, 0, 4096), interval: Heartbeat}
 	f.pulse.ring = f.beat
 	return f
 }
@@ -159,12 +159,9 @@ func (f *Frames) receive(into []byte) (int, error) {
 	if f.oob == nil {
 		return f.conn.Read(into)
 	}
-	got, oobn, _, _, err := f.conn.ReadMsgUnix(into, f.oob)
+	got, oobn, err := f.conn.readBeside(into, f.oob)
 	if oobn > 0 {
 		f.keep(f.oob[:oobn])
-	}
-	if got == 0 && err == nil {
-		err = io.EOF
 	}
 	return got, err
 }
@@ -177,9 +174,6 @@ func (f *Frames) keep(oob []byte) {
 	}
 	for i := range messages {
 		if fds, err := syscall.ParseUnixRights(&messages[i]); err == nil {
-			for _, fd := range fds {
-				syscall.CloseOnExec(fd)
-			}
 			f.fds = append(f.fds, fds...)
 		}
 	}

@@ -35,7 +35,7 @@ func ServeSockets(control *net.UnixConn, host Host) error {
 		if err != nil {
 			return err
 		}
-		go serveSocket(ctx, conn, host, view[0])
+		go serveSocket(ctx, newSocket(conn), host, view[0])
 	}
 }
 
@@ -66,7 +66,7 @@ func passed(oob []byte) (*net.UnixConn, error) {
 
 // serveSocket answers the messages of one session. A frame that breaks the
 // protocol ends the session, and nothing else.
-func serveSocket(ctx context.Context, conn *net.UnixConn, host Host, viewByte byte) {
+func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
 	defer conn.Close()
 	view := View("")
 	for v, b := range viewBytes {

@@ -74,7 +74,7 @@ func (c *socketClient) Open(view View) (Stream, error) {
 		return nil, err
 	}
 	defer theirs.Close()
-	s := &socketStream{client: c, conn: ours, in: make([]byte, 0, 4096)}
+	s := &socketStream{client: c, conn: newSocket(ours), in: make([]byte, 0, 4096)}
 	s.late.ring = s.expire
 	c.mu.Lock()
 	if c.sessions == nil {
@@ -113,7 +113,7 @@ func SocketPair(kind int) (ours *net.UnixConn, theirs *os.File, err error) {
 // socketStream is a session over a socket of its own.
 type socketStream struct {
 	client *socketClient
-	conn   *net.UnixConn
+	conn   *socket
 	out    []byte
 	in     []byte // received, not consumed
 	late   alarm

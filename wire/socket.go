@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"io"
+	"net"
+	"syscall"
+	"unsafe"
+)
+
+// A socket is a Unix socket on the path of every call. It never blocks in the
+// kernel, so it goes there without telling the Go scheduler: what that does
+// around a system call wakes its monitor thread, which costs more than reading
+// and writing together.
+type socket struct {
+	*net.UnixConn // for all that is not reading or writing bytes
+
+	raw              syscall.RawConn
+	receive, send    func(fd uintptr) bool
+	reading, writing transfer
+}
+
+// A transfer is one system call: what it is given, and how it ended.
+type transfer struct {
+	data    []byte
+	control []byte // for descriptors beside the data; nil: none are taken
+	n       int
+	oobn    int
+	errno   syscall.Errno
+}
+
+func newSocket(conn *net.UnixConn) *socket {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		panic(err) // only of a nil connection
+	}
+	s := &socket{UnixConn: conn, raw: raw}
+	s.receive = func(fd uintptr) bool { return s.reading.receive(fd) }
+	s.send = func(fd uintptr) bool { return s.writing.send(fd) }
+	return s
+}
+
+// Read reads what is there, as io.Reader. One goroutine reads at a time.
+func (s *socket) Read(into []byte) (int, error) {
+	n, _, err := s.readBeside(into, nil)
+	return n, err
+}
+
+// readBeside reads what is there and the control messages beside it.
+func (s *socket) readBeside(into, control []byte) (n, oobn int, err error) {
+	if len(into) == 0 {
+		return 0, 0, nil
+	}
+	t := &s.reading
+	*t = transfer{data: into, control: control}
+	err = s.raw.Read(s.receive)
+	n, oobn = t.n, t.oobn
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case t.errno != 0:
+		return 0, 0, t.errno
+	case n == 0:
+		return 0, 0, io.EOF
+	}
+	return n, oobn, nil
+}
+
+// Write writes all, as io.Writer. One goroutine writes at a time.
+func (s *socket) Write(data []byte) (int, error) {
+	t := &s.writing
+	for written := 0; written < len(data); written += t.n {
+		*t = transfer{data: data[written:]}
+		if err := s.raw.Write(s.send); err != nil {
+			return written, err
+		}
+		if t.errno != 0 {
+			return written, t.errno
+		}
+	}
+	return len(data), nil
+}
+
+// receive is false when there is nothing to read yet.
+func (t *transfer) receive(fd uintptr) bool {
+	for {
+		var n uintptr
+		if t.control == nil {
+			n, _, t.errno = syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&t.data[0])), uintptr(len(t.data)))
+		} else {
+			v := syscall.Iovec{Base: &t.data[0], Len: uint64(len(t.data))}
+			m := syscall.Msghdr{Iov: &v, Iovlen: 1, Control: &t.control[0], Controllen: uint64(len(t.control))}
+			n, _, t.errno = syscall.RawSyscall(syscall.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&m)), syscall.MSG_CMSG_CLOEXEC)
+			t.oobn = int(m.Controllen)
+		}
+		switch t.errno {
+		case syscall.EINTR:
+			continue
+		case syscall.EAGAIN:
+			t.errno = 0
+			return false
+		case 0:
+			t.n = int(n)
+		}
+		return true
+	}
+}
+
+// send is false when nothing can be written yet.
+func (t *transfer) send(fd uintptr) bool {
+	for {
+		n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, fd, uintptr(unsafe.Pointer(&t.data[0])), uintptr(len(t.data)),
+			syscall.MSG_NOSIGNAL, 0, 0)
+		t.errno = errno
+		switch errno {
+		case syscall.EINTR:
+			continue
+		case syscall.EAGAIN:
+			t.errno = 0
+			return false
+		case 0:
+			t.n = int(n)
+		}
+		return true
+	}
+}
