@@ -57,9 +57,19 @@ func (s *session) domain() *domainKeys {
 	if rv != pkcs11.CKR_OK {
 		return nil
 	}
-	s.token.domain.keys.Store(keys)
-	s.token.domain.epoch.Store(epoch)
+	s.token.setDomain(keys, epoch)
 	return keys
+}
+
+// setDomain notes what was found at a login. No call may use the keys from now on.
+func (t *Token) setDomain(keys *domainKeys, epoch uint64) {
+	var forbidden [3]uint64
+	if keys != nil {
+		forbidden = [3]uint64{keys.strict, keys.open, keys.seal}
+	}
+	t.module.Forbid(forbidden)
+	t.domain.keys.Store(keys)
+	t.domain.epoch.Store(epoch)
 }
 
 // findDomain looks for the domain keys.
@@ -101,8 +111,7 @@ func (s *session) describeDomain(d *wire.Description) pkcs11.RV {
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
-	s.token.domain.keys.Store(keys)
-	s.token.domain.epoch.Store(epoch)
+	s.token.setDomain(keys, epoch)
 	if keys != nil {
 		d.Domain, d.Cloning = keys.id, true
 	}

@@ -24,6 +24,16 @@ func (m MechanismType) Carried() bool {
 // Form is how the mechanism's parameter travels.
 func (m MechanismType) Form() ParameterForm { return mechanisms[m].form }
 
+// MechanismsOf are the mechanisms whose parameter has the form.
+func MechanismsOf(form ParameterForm) (types []MechanismType) {
+	for t, m := range mechanisms {
+		if m.form == form {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
 // ParameterForm is the flat form of a mechanism's parameter. wire/PROTOCOL.md
 // draws each.
 type ParameterForm uint8

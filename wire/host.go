@@ -34,6 +34,27 @@ type Guard interface {
 	Around(ctx context.Context, c Call, answer func())
 }
 
+// A DirectSession is a HostSession that can answer plain requests on its socket
+// by itself, which is faster. What it does not know it leaves to the caller.
+type DirectSession interface {
+	// Direct answers requests on a socket that does not block. It returns what
+	// it read of one that it does not answer, nothing if none came for a
+	// while, and an error when the session is over.
+	Direct(fd uintptr) (pending []byte, err error)
+}
+
+// plain says whether a request is of the kind that a DirectSession answers, so
+// that the next may be, too.
+func plain(calls []Call) bool {
+	switch calls[0].Number() {
+	case NumberEncryptInit, NumberDecryptInit, NumberDigestInit, NumberSignInit, NumberVerifyInit:
+		return len(calls) == 2
+	case NumberGenerateRandom:
+		return len(calls) == 1
+	}
+	return false
+}
+
 // Refuse answers a call without doing anything.
 func Refuse(c Call, rv pkcs11.RV) { c.setResult(rv) }
 

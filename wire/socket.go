@@ -5,8 +5,11 @@ package wire
 import (
 	"io"
 	"net"
+	"os"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // A socket is a Unix socket on the path of every call. It never blocks in the
@@ -66,6 +69,36 @@ func (s *socket) readBeside(into, control []byte) (n, oobn int, err error) {
 	}
 	return n, oobn, nil
 }
+
+// direct has the session answer on the socket by itself for a while. Meanwhile
+// it is not the Go poller's, which would wake up for each request. After an
+// error the socket is closed.
+func (s *socket) direct(session DirectSession) (pending []byte, err error) {
+	fd := -1
+	if err := s.raw.Control(func(polled uintptr) { fd, err = unix.FcntlInt(polled, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.UnixConn.Close()
+	pending, err = session.Direct(uintptr(fd))
+	file := os.NewFile(uintptr(fd), "session")
+	defer file.Close()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil, err
+	}
+	s.UnixConn = conn.(*net.UnixConn)
+	s.raw, err = s.UnixConn.SyscallConn()
+	return pending, err
+}
+
+// Close closes the socket.
+func (s *socket) Close() error { return s.UnixConn.Close() }
 
 // Write writes all, as io.Writer. One goroutine writes at a time.
 func (s *socket) Write(data []byte) (int, error) {

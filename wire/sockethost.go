@@ -91,6 +91,7 @@ func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
 		return err
 	}, appendFramed)
 	defer a.stop()
+	direct, _ := session.(DirectSession)
 	in := make([]byte, 0, 4096)
 	for {
 		frame, err := readFrame(&in, conn)
@@ -117,6 +118,15 @@ func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
 		if cap(in) > keptBuffer {
 			in = make([]byte, 0, 4096)
 		}
+		in = in[:0]
+		if direct != nil && plain(calls) {
+			pending, err := conn.direct(direct)
+			if err != nil {
+				return
+			}
+			in = append(in, pending...)
+			clear(pending)
+		}
 	}
 }
 
@@ -129,10 +139,9 @@ func unavailable(conn net.Conn, why error) {
 	}
 }
 
-// readFrame reads a frame into the buffer and returns it without its length.
-// It is valid until the next.
+// readFrame reads a frame into the buffer, where its beginning may be already,
+// and returns it without its length. It is valid until the next.
 func readFrame(in *[]byte, conn net.Conn) ([]byte, error) {
-	*in = (*in)[:0]
 	n, err := frameLength(in, conn)
 	if err != nil {
 		return nil, err

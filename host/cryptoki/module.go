@@ -9,6 +9,7 @@ package cryptoki
 // #cgo LDFLAGS: -ldl
 // #include <stdlib.h>
 // #include "shim.h"
+// #include "direct.h"
 import "C"
 
 import (
@@ -26,6 +27,11 @@ type Module struct {
 	// foreign: somebody else in this process initialised it, and will
 	// finalise it. We must not.
 	foreign bool
+
+	// What the direct path reads, in memory of C; never freed.
+	raw       *C.uint64_t // mechanisms whose parameter is carried as it is
+	raws      int
+	forbidden *[C.ONESLOT_FORBIDDEN]uint64 // handles that nobody may use
 }
 
 // Load opens the module at path. It is never unloaded.
@@ -38,7 +44,9 @@ func Load(path string) (*Module, error) {
 		defer C.free(unsafe.Pointer(reason))
 		return nil, errors.New(C.GoString(reason))
 	}
-	return &Module{list: list}, nil
+	m := &Module{list: list}
+	m.prepareDirect()
+	return m, nil
 }
 
 // Initialize initialises the module. A non-empty text is passed where the

@@ -3,7 +3,7 @@
 package cryptoki
 
 // #include <stdlib.h>
-// #include "shim.h"
+// #include "direct.h"
 import "C"
 
 import (
@@ -24,8 +24,9 @@ type Session struct {
 	module *Module
 	handle C.CK_SESSION_HANDLE
 	arena  arena
-	length *C.CK_ULONG // where the module writes a length
-	out    []byte      // where it writes output
+	length *C.CK_ULONG              // where the module writes a length
+	out    []byte                   // where it writes output
+	direct *C.struct_oneslot_direct // nil: it was not on the direct path yet
 }
 
 // Open is C_OpenSession, with CKF_SERIAL_SESSION and the flags given.
@@ -43,6 +44,7 @@ func (m *Module) Open(slot, flags uint64) (*Session, pkcs11.RV) {
 // Close is C_CloseSession. The session is not used any more.
 func (s *Session) Close() pkcs11.RV {
 	rv := pkcs11.RV(C.oneslot_session(C.fn_session(s.module.list.C_CloseSession), s.handle))
+	s.endDirect()
 	s.arena.free()
 	C.free(unsafe.Pointer(s.length))
 	clear(s.out)
