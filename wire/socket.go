@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -32,6 +33,10 @@ type transfer struct {
 	oobn    int
 	errno   syscall.Errno
 }
+
+// order tells the race detector what the kernel sees to: who has received bytes
+// sees what was written before they were sent. It does not look into raw calls.
+var order atomic.Uint64
 
 func newSocket(conn *net.UnixConn) *socket {
 	raw, err := conn.SyscallConn()
@@ -135,6 +140,7 @@ func (t *transfer) receive(fd uintptr) bool {
 			return false
 		case 0:
 			t.n = int(n)
+			order.Load()
 		}
 		return true
 	}
@@ -142,6 +148,7 @@ func (t *transfer) receive(fd uintptr) bool {
 
 // send is false when nothing can be written yet.
 func (t *transfer) send(fd uintptr) bool {
+	order.Add(1)
 	for {
 		n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, fd, uintptr(unsafe.Pointer(&t.data[0])), uintptr(len(t.data)),
 			syscall.MSG_NOSIGNAL, 0, 0)
