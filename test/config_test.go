@@ -121,7 +121,7 @@ func TestBadConfiguration(t *testing.T) {
 			if said := w.check(); !strings.Contains(said, bad.want) || !strings.Contains(said, w.Conf+":") {
 				t.Errorf("oneslot check does not say %q:\n%s", bad.want, said)
 			}
-			w.logged(bad.want)
+			w.logged(w.Log, bad.want) // the log is where the broken file says
 		})
 	}
 	t.Run("none", func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestBadConfiguration(t *testing.T) {
 		if said := w.check(); !strings.Contains(said, w.Conf) {
 			t.Errorf("oneslot check does not say where it looked:\n%s", said)
 		}
-		w.logged("none found")
+		w.logged(config.Here().LogFile(), "none found")
 	})
 }
 
@@ -147,10 +147,10 @@ func (w *world) refused() {
 	w.alone()
 }
 
-// logged looks for a reason in the log that is used without a configuration.
-func (w *world) logged(want string) {
+// logged looks for a reason in a log.
+func (w *world) logged(file, want string) {
 	w.t.Helper()
-	text, err := os.ReadFile(config.Here().LogFile())
+	text, err := os.ReadFile(file)
 	w.must(err)
 	said := ""
 	for line := range strings.Lines(string(text)) {
@@ -159,7 +159,7 @@ func (w *world) logged(want string) {
 		}
 	}
 	if !strings.Contains(said, want) {
-		w.t.Errorf("the log does not say %q:\n%s", want, said)
+		w.t.Errorf("%s does not say %q:\n%s", file, want, said)
 	}
 }
 

@@ -36,7 +36,11 @@ func (c *engineCommand) Run(ctx context.Context, d *desk) error {
 	}
 	started := time.Now()
 	cfg, path, err := load("")
-	log, closeLog := openLog(cfg, nil)
+	readable := cfg
+	if err != nil && path != "" {
+		readable = config.Salvage(path) // the reason goes where it is looked for
+	}
+	log, closeLog := openLog(readable, nil)
 	defer closeLog()
 	if err != nil {
 		log.Error("C_Initialize failed: " + err.Error())

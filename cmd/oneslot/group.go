@@ -173,7 +173,7 @@ type groupRecover struct {
 // nothing to recover.
 func (c *groupRecover) Run(ctx context.Context, d *desk) error {
 	status := statusCommand{Config: c.Config}
-	dir, err := status.folder()
+	dir, err := status.folder(d)
 	if err != nil {
 		return err
 	}

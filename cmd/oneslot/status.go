@@ -24,7 +24,7 @@ type statusCommand struct {
 // Run shows what the engines say. An engine that does not answer makes the
 // exit code 1; a member that is down does not, `oneslot status` did its work.
 func (c *statusCommand) Run(ctx context.Context, d *desk) error {
-	dir, err := c.folder()
+	dir, err := c.folder(d)
 	if err != nil {
 		return err
 	}
@@ -49,17 +49,20 @@ func (c *statusCommand) Run(ctx context.Context, d *desk) error {
 }
 
 // folder is where the engines' sockets are. Without any configuration engines
-// can still run, started with one that is gone.
-func (c *statusCommand) folder() (string, error) {
-	cfg, _, err := load(c.Config)
+// can still run, started with one that is gone; and with a broken one those that
+// have refused it.
+func (c *statusCommand) folder(d *desk) (string, error) {
+	cfg, path, err := load(c.Config)
 	var missing *config.NotFound
-	if errors.As(err, &missing) {
+	var broken config.Problems
+	switch {
+	case errors.As(err, &missing), err == nil:
 		return cfg.Runtime(), nil
+	case errors.As(err, &broken):
+		d.note("the configuration is broken, see oneslot check: %v", err)
+		return config.Salvage(path).Runtime(), nil
 	}
-	if err != nil {
-		return "", err
-	}
-	return cfg.Runtime(), nil
+	return "", err
 }
 
 // width is the terminal's, or 0 if the answer goes elsewhere.
