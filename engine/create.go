@@ -22,6 +22,9 @@ type creation struct {
 	aim func(p *group.Place) (pkcs11.RV, error)
 }
 
+// of is what the template of the i-th object says: one may be for several.
+func (c *creation) of(token []bool, i int) bool { return token[min(i, len(token)-1)] }
+
 // run runs the call in a member's session.
 func (c *creation) run(h *group.Hold) (pkcs11.RV, error) {
 	if c.aim != nil {
@@ -64,15 +67,20 @@ func (a *application) GenerateKeyPair(_ context.Context, c *wire.GenerateKeyPair
 
 // createOne is create for a call that makes one object, whose handle it has.
 func (a *application) createOne(c creation, handle uint64, object *uint64) (rv pkcs11.RV) {
-	if c.session, rv = a.session(handle); rv != pkcs11.CKR_OK {
-		return rv
-	}
 	c.handles = func() []uint64 { return []uint64{*object} }
-	made, rv := a.create(c)
+	made, rv := a.createAll(c, handle)
 	if rv == pkcs11.CKR_OK {
 		*object = made[0].handle
 	}
 	return rv
+}
+
+// createAll is create for a session handle.
+func (a *application) createAll(c creation, handle uint64) (made []*object, rv pkcs11.RV) {
+	if c.session, rv = a.session(handle); rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	return a.create(c)
 }
 
 // create makes objects and returns their virtual forms. Token objects come to
@@ -167,14 +175,15 @@ func (a *application) createEverywhere(c creation, token []bool) ([]*object, pkc
 		*t = t.With(pkcs11.Bool(pkcs11.CKA_TOKEN, false))
 	}
 	sl := c.session.slot
-	made := make([]*object, len(token))
+	var made []*object
 	created, rv := sl.group.Create(func(h *group.Hold) ([]uint64, pkcs11.RV, error) {
 		if rv, err := c.run(h); err != nil || rv != pkcs11.CKR_OK {
 			return nil, rv, err
 		}
+		made = make([]*object, len(c.handles()))
 		var publish []uint64
 		for i, handle := range c.handles() {
-			if token[i] {
+			if c.of(token, i) {
 				publish = append(publish, handle)
 				continue
 			}
@@ -189,8 +198,8 @@ func (a *application) createEverywhere(c creation, token []bool) ([]*object, pkc
 	if rv != pkcs11.CKR_OK {
 		return nil, rv
 	}
-	for i := range token {
-		if token[i] {
+	for i := range made {
+		if c.of(token, i) {
 			made[i] = sl.created(&created[0])
 			created = created[1:]
 		} else {
@@ -264,7 +273,7 @@ func (a *application) createHere(c creation, token []bool) (made []*object, rv p
 			if err != nil || rv != pkcs11.CKR_OK {
 				return rv, err
 			}
-			if token[i] {
+			if c.of(token, i) {
 				o.owner = nil
 				o = sl.created(&group.Created{Identity: o.id, Places: []group.At{{Seat: p.Seat(), Epoch: p.Epoch(), Object: handle}}})
 			} else {

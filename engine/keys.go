@@ -60,13 +60,33 @@ func (a *application) DeriveKey(_ context.Context, c *wire.DeriveKey) pkcs11.RV 
 		}
 		keys = append(keys, target{o, &second})
 	}
-	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, aim: func(p *group.Place) (pkcs11.RV, error) {
+	made, rv := a.createAll(creation{templates: []*pkcs11.Template{&c.Template}, call: c, handles: c.Handles, aim: func(p *group.Place) (pkcs11.RV, error) {
 		rv, err := keys.at(p)
 		if second != 0 {
 			c.Mechanism.Parameter = binary.LittleEndian.AppendUint64(nil, second)
 		}
 		return rv, err
-	}}, c.Session, &c.Key)
+	}}, c.Session)
+	if rv == pkcs11.CKR_OK {
+		derived(c, made)
+	}
+	return rv
+}
+
+// derived puts the virtual handles where the members' own were.
+func derived(c *wire.DeriveKey, made []*object) {
+	switch {
+	case !c.Mechanism.Type.Form().Instead():
+		c.Key = made[0].handle
+	case len(made) > 0:
+		material, _ := wire.DecodeKeyMaterial(c.Returned)
+		for i, key := range material.Keys {
+			if key != 0 {
+				material.Keys[i], made = made[0].handle, made[1:]
+			}
+		}
+		c.Returned = material.Encode()
+	}
 }
 
 // aim is the objects that a call works with, and where in the call their
@@ -113,7 +133,7 @@ func (a *application) WrapKey(_ context.Context, c *wire.WrapKey) pkcs11.RV {
 			return rv, err
 		}
 		_, err = p.Do(&call)
-		c.Wrapped = call.Wrapped
+		c.Wrapped, c.Returned = call.Wrapped, call.Returned
 		return call.RV, err
 	})
 	return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)

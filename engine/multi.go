@@ -31,20 +31,20 @@ func (s *session) perform(op *operation, call wire.Call, multipart bool) pkcs11.
 			if err != nil {
 				return 0, err
 			}
-			rv, err := op.repeat(p, h, key, call)
+			rv, err := s.slot.repeat(op, p, h, key, call)
 			if err == nil && op.hold != h {
 				h.Release(false)
 			}
 			return rv, err
 		})
 	})
-	return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
+	return answerOf(s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID))
 }
 
 // repeat begins the operation in a fresh member session, feeds it what was fed
 // before and runs the call. The session is the operation's if all went well,
 // or if the call is one that the operation outlives.
-func (op *operation) repeat(p *group.Place, h *group.Hold, key uint64, call wire.Call) (pkcs11.RV, error) {
+func (s *slot) repeat(op *operation, p *group.Place, h *group.Hold, key uint64, call wire.Call) (pkcs11.RV, error) {
 	calls := []wire.Call{op.init(key)}
 	for _, in := range op.fed {
 		update, rv, err := op.update(p, in)
@@ -61,8 +61,8 @@ func (op *operation) repeat(p *group.Place, h *group.Hold, key uint64, call wire
 	if n < len(calls) {
 		return calls[n-1].Result(), nil
 	}
-	if !op.sameOutput(calls[1 : n-1]) {
-		return pkcs11.CKR_DEVICE_ERROR, nil
+	if !s.asBefore(op, calls[0]) || !op.sameOutput(calls[1:n-1]) {
+		return unlike, nil
 	}
 	op.hold = h
 	return call.Result(), nil

@@ -40,6 +40,10 @@ type operation struct {
 	// belongs to the call that set it.
 	busy bool
 
+	// returned is the parameter as the application has it, if a token wrote
+	// another one into it in the Init: an IV that it chose by itself.
+	returned []byte
+
 	hold  *group.Hold // the member session in which it is active; nil: in none
 	parts bool        // an Update was made
 	fed   []portion   // what was fed in, to do it again on another member (F4)
@@ -129,18 +133,24 @@ func (op *operation) abandon() {
 // what is wrong with it is said here, where PKCS#11 puts it. Later ones are
 // sent together with the data.
 func (a *application) begin(handle uint64, k kind, m pkcs11.Mechanism, keyHandle uint64) pkcs11.RV {
+	_, rv := a.beginOperation(handle, k, m, keyHandle)
+	return rv
+}
+
+// beginOperation is begin for who wants to know of the operation; nil: there is none.
+func (a *application) beginOperation(handle uint64, k kind, m pkcs11.Mechanism, keyHandle uint64) (*operation, pkcs11.RV) {
 	s, rv := a.session(handle)
 	if rv != pkcs11.CKR_OK {
-		return rv
+		return nil, rv
 	}
 	if m.Absent {
-		return s.cancelByInit(k)
+		return nil, s.cancelByInit(k)
 	}
 	op := &operation{kind: k, mechanism: m}
 	op.mechanism.Parameter = append([]byte(nil), m.Parameter...)
 	if k != digesting {
 		if op.key = s.slot.object(keyHandle); op.key == nil {
-			return pkcs11.CKR_KEY_HANDLE_INVALID
+			return nil, pkcs11.CKR_KEY_HANDLE_INVALID
 		}
 	}
 	op.busy = true
@@ -148,10 +158,10 @@ func (a *application) begin(handle uint64, k kind, m pkcs11.Mechanism, keyHandle
 	switch {
 	case s.closed:
 		s.mu.Unlock()
-		return pkcs11.CKR_SESSION_HANDLE_INVALID
+		return nil, pkcs11.CKR_SESSION_HANDLE_INVALID
 	case s.active[k] != nil:
 		s.mu.Unlock()
-		return pkcs11.CKR_OPERATION_ACTIVE
+		return nil, pkcs11.CKR_OPERATION_ACTIVE
 	}
 	s.active[k] = op
 	s.mu.Unlock()
@@ -159,7 +169,7 @@ func (a *application) begin(handle uint64, k kind, m pkcs11.Mechanism, keyHandle
 		rv = s.prove(op)
 	}
 	s.finish(op, rv == pkcs11.CKR_OK)
-	return rv
+	return op, rv
 }
 
 // prove begins the operation on a member.
@@ -178,17 +188,51 @@ func (s *session) prove(op *operation) pkcs11.RV {
 				h.Release(false)
 				return init.Result(), nil
 			}
-			op.hold = h
+			op.hold, op.returned = h, returnedBy(init)
 			return pkcs11.CKR_OK, nil
 		})
 	})
-	if rv == pkcs11.CKR_OK && err == nil {
+	if rv == pkcs11.CKR_OK && err == nil && op.returned == nil {
 		s.slot.setProven(op)
 	}
 	return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
 }
 
+// returnedBy is a copy of what a token wrote into the parameter, nil if nothing.
+func returnedBy(init wire.Call) []byte {
+	if init, ok := init.(*wire.EncryptInit); ok && len(init.Returned.Data) > 0 {
+		return append([]byte(nil), init.Returned.Data...)
+	}
+	return nil
+}
+
+// unlike is the answer of an attempt that began the operation anew and found
+// that it cannot go on as it was: it put out something else, or has an IV that
+// the application does not know. The member did nothing wrong.
+const unlike = pkcs11.CKR_STATE_UNSAVEABLE
+
+// asBefore says whether a token that began the operation anew wrote nothing
+// else into the parameter than the application has.
+func (sl *slot) asBefore(op *operation, init wire.Call) bool {
+	if string(returnedBy(init)) == string(op.returned) {
+		return true
+	}
+	sl.returning.Store(op.mechanism.Type, struct{}{}) // from now on its Init is not put off
+	return false
+}
+
+// answerOf is the answer of the operation's attempts.
+func answerOf(rv pkcs11.RV) pkcs11.RV {
+	if rv == unlike {
+		return pkcs11.CKR_DEVICE_ERROR
+	}
+	return rv
+}
+
 func (sl *slot) isProven(op *operation) bool {
+	if _, ok := sl.returning.Load(op.mechanism.Type); ok && op.kind == encrypting {
+		return false
+	}
 	if op.key == nil {
 		_, ok := sl.proven.Load(op.proof(0))
 		return ok
@@ -291,7 +335,11 @@ func (sl *slot) replayLimit() int {
 
 // EncryptInit is C_EncryptInit.
 func (a *application) EncryptInit(_ context.Context, c *wire.EncryptInit) pkcs11.RV {
-	return a.begin(c.Session, encrypting, c.Mechanism, c.Key)
+	op, rv := a.beginOperation(c.Session, encrypting, c.Mechanism, c.Key)
+	if op != nil && rv == pkcs11.CKR_OK {
+		c.Returned = wire.Data(op.returned)
+	}
+	return rv
 }
 
 // DecryptInit is C_DecryptInit.

@@ -59,10 +59,13 @@ func (s *session) runOnce(op *operation, call wire.Call) pkcs11.RV {
 			if err == nil && n == 1 {
 				return init.Result(), nil
 			}
+			if err == nil && !s.slot.asBefore(op, init) {
+				return unlike, nil
+			}
 			return call.Result(), err
 		})
 	})
-	return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
+	return answerOf(s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID))
 }
 
 // Encrypt is C_Encrypt.

@@ -34,7 +34,8 @@ type slot struct {
 	// without a connection of its own.
 	seen *group.Group
 
-	proven sync.Map // mechanisms without a key that worked once: proof → struct{}
+	proven    sync.Map // mechanisms without a key that worked once: proof → struct{}
+	returning sync.Map // mechanisms that a token chose an IV for, by type
 
 	defined map[string]config.Member // the members of a group as they were defined; only reload.go changes it
 

@@ -148,7 +148,7 @@ func (s *session) GenerateKey(ctx context.Context, c *wire.GenerateKey) pkcs11.R
 	w := adjust(c.Template, generated(c.Mechanism.Type))
 	made := wire.GenerateKey{Mechanism: c.Mechanism, Template: w.native}
 	rv := s.finish(s.raw.GenerateKey(ctx, &made), made.Key, w)
-	c.Key = made.Key
+	c.Key, c.Returned = made.Key, made.Returned
 	return rv
 }
 
@@ -219,9 +219,21 @@ func (s *session) DeriveKey(ctx context.Context, c *wire.DeriveKey) pkcs11.RV {
 	w.base = &base
 	made := *c
 	made.Template = w.native
-	rv = s.finish(s.raw.DeriveKey(ctx, &made), made.Key, w)
-	c.Key = made.Key
-	return rv
+	if rv = s.raw.DeriveKey(ctx, &made); rv != pkcs11.CKR_OK {
+		return rv
+	}
+	keys := made.Handles()
+	for _, key := range keys {
+		own := *w
+		if rv = s.adopt(key, &own); rv != pkcs11.CKR_OK {
+			for _, key := range keys {
+				s.destroy(key)
+			}
+			return rv
+		}
+	}
+	c.Key, c.Returned = made.Key, made.Returned
+	return pkcs11.CKR_OK
 }
 
 // CopyObject copies an object within the token.

@@ -11,6 +11,21 @@
 
 #include "cryptoki.h"
 
+/* CK_SSL3_KEY_MAT_OUT: MAC keys of client and server, then their keys. */
+struct key_material {
+	CK_OBJECT_HANDLE keys[4];
+	CK_BYTE *client_iv, *server_iv;
+};
+
+/* Where the application wants what returns in a mechanism's parameter. */
+struct back {
+	CK_BYTE *first, *second;	/* NULL: not wanted */
+	CK_ULONG first_length, second_length;
+	CK_ULONG *length;		/* told how much first got, which may be less */
+	struct key_material *keys;
+	bool instead;			/* of the handle of a derived key */
+};
+
 struct call {
 	CK_RV rv;	/* the first error, then what the engine answered */
 	bool broken;	/* the reply cannot be believed, nor the connection */
@@ -21,6 +36,7 @@ struct call {
 	size_t at;	/* next byte of the reply */
 	CK_ULONG attributes;	/* in the templates and questions so far */
 	CK_ULONG room;	/* capacity that the application gave, as it was sent */
+	struct back back;
 };
 
 /* Borrows a connection for a call. False: return c->rv. */
@@ -76,7 +92,19 @@ void get_answers(struct call *c, CK_ATTRIBUTE *list, CK_ULONG count);
 
 /* In mechanism.c. */
 void put_mechanism(struct call *c, const CK_MECHANISM *m);
+/* The parameter, if it has this size: nobody promised that it is aligned. */
+bool read_params(struct call *c, const CK_MECHANISM *m, void *params, size_t size);
 /* Of an Init, where NULL ends the active operation instead (3.0, 5.8.1 and others). */
 void put_beginning(struct call *c, const CK_MECHANISM *m);
+
+/* In returned.c: parameters that the token writes into, and what it wrote. */
+void put_master(struct call *c, const CK_MECHANISM *m, bool hash);
+void put_material(struct call *c, const CK_MECHANISM *m, bool hash);
+void put_prf(struct call *c, const CK_MECHANISM *m);
+void put_kdf(struct call *c, const CK_MECHANISM *m);
+void put_pbe(struct call *c, const CK_MECHANISM *m);
+void need_derived(struct call *c, const CK_OBJECT_HANDLE *key);
+void get_derived(struct call *c, CK_OBJECT_HANDLE *key);
+void get_returned(struct call *c);
 
 #endif

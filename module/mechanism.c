@@ -38,11 +38,7 @@ struct gcm_params_short {
 	CK_ULONG tag_bits;
 };
 
-/*
- * Copies the parameter, which nobody promised to be aligned, if it has the size
- * of its structure.
- */
-static bool read_params(struct call *c, const CK_MECHANISM *m, void *params, size_t size)
+bool read_params(struct call *c, const CK_MECHANISM *m, void *params, size_t size)
 {
 	if (m->ulParameterLen != size) {
 		call_refuse(c, CKR_MECHANISM_PARAM_INVALID);
@@ -95,6 +91,8 @@ static void put_gcm(struct call *c, const CK_MECHANISM *m)
 		return;
 	}
 	put_bytes(c, p.iv_ptr, p.iv_len);
+	c->back.first = p.iv_ptr;	/* some tokens choose it themselves */
+	c->back.first_length = p.iv_len;
 	put_ulong(c, p.iv_bits);
 	put_bytes(c, p.aad_ptr, p.aad_len);
 	put_ulong(c, p.tag_bits);
@@ -204,6 +202,23 @@ static void put_params(struct call *c, const CK_MECHANISM *m)
 		break;
 	case FORM_KEY:
 		put_key(c, m);
+		break;
+	case FORM_MASTER:
+	case FORM_MASTER12:
+		put_master(c, m, mechanism_form(m->mechanism) == FORM_MASTER12);
+		break;
+	case FORM_MATERIAL:
+	case FORM_MATERIAL12:
+		put_material(c, m, mechanism_form(m->mechanism) == FORM_MATERIAL12);
+		break;
+	case FORM_PRF:
+		put_prf(c, m);
+		break;
+	case FORM_KDF:
+		put_kdf(c, m);
+		break;
+	case FORM_PBE:
+		put_pbe(c, m);
 		break;
 	case FORM_NONE:
 	case FORM_UNKNOWN:

@@ -20,6 +20,13 @@ enum mechanism_form {
 	FORM_EDDSA,
 	FORM_RSAWRAP,
 	FORM_KEY,
+	FORM_MASTER,
+	FORM_MASTER12,
+	FORM_MATERIAL,
+	FORM_MATERIAL12,
+	FORM_PRF,
+	FORM_KDF,
+	FORM_PBE,
 };
 
 enum mechanism_form mechanism_form(CK_MECHANISM_TYPE type);

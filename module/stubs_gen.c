@@ -366,7 +366,8 @@ CK_RV C_EncryptInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	put_ulong(&c, session);
 	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
-	call_send(&c);
+	if (call_send(&c))
+		get_returned(&c);
 	return call_end(&c);
 }
 
@@ -778,8 +779,10 @@ CK_RV C_GenerateKey(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	put_mechanism(&c, mechanism);
 	put_template(&c, template, template_count);
 	need(&c, key);
-	if (call_send(&c))
+	if (call_send(&c)) {
 		get_ulong(&c, key);
+		get_returned(&c);
+	}
 	return call_end(&c);
 }
 
@@ -819,8 +822,10 @@ CK_RV C_WrapKey(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	put_ulong(&c, wrapping);
 	put_ulong(&c, key);
 	put_room(&c, wrapped, wrapped_len);
-	if (call_send(&c))
+	if (call_send(&c)) {
 		get_bytes(&c, wrapped, wrapped_len);
+		get_returned(&c);
+	}
 	return call_end(&c);
 }
 
@@ -856,9 +861,11 @@ CK_RV C_DeriveKey(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 	put_mechanism(&c, mechanism);
 	put_ulong(&c, base);
 	put_template(&c, template, template_count);
-	need(&c, key);
-	if (call_send(&c))
-		get_ulong(&c, key);
+	need_derived(&c, key);
+	if (call_send(&c)) {
+		get_derived(&c, key);
+		get_returned(&c);
+	}
 	return call_end(&c);
 }
 

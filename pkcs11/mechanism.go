@@ -52,4 +52,17 @@ const (
 	FormEddsa
 	FormRsawrap
 	FormKey
+	FormMaster
+	FormMaster12
+	FormMaterial
+	FormMaterial12
+	FormPrf
+	FormKdf
+	FormPbe
 )
+
+// Instead says whether C_DeriveKey puts its result into the parameter instead
+// of returning a handle (PKCS#11 2.40, mechanisms, 2.26 and 2.27).
+func (f ParameterForm) Instead() bool {
+	return f == FormMaterial || f == FormMaterial12 || f == FormPrf
+}

@@ -1614,6 +1614,7 @@ type EncryptInit struct {
 	Session   uint64
 	Mechanism pkcs11.Mechanism
 	Key       uint64
+	Returned  Bytes
 }
 
 func (*EncryptInit) Number() Number { return 30 }
@@ -1625,6 +1626,7 @@ func (c *EncryptInit) encodeArgs(x *Encoder) {
 }
 
 func (c *EncryptInit) encodeReply(x *Encoder) {
+	x.Bytes(c.Returned)
 }
 
 func (c *EncryptInit) decodeArgs(x *Decoder) {
@@ -1634,6 +1636,7 @@ func (c *EncryptInit) decodeArgs(x *Decoder) {
 }
 
 func (c *EncryptInit) decodeReply(x *Decoder) {
+	c.Returned = x.Bytes()
 }
 
 // Encrypt is C_Encrypt, its arguments and its reply.
@@ -2445,6 +2448,7 @@ type GenerateKey struct {
 	Mechanism pkcs11.Mechanism
 	Template  pkcs11.Template
 	Key       uint64
+	Returned  Bytes
 }
 
 func (*GenerateKey) Number() Number { return 59 }
@@ -2457,6 +2461,7 @@ func (c *GenerateKey) encodeArgs(x *Encoder) {
 
 func (c *GenerateKey) encodeReply(x *Encoder) {
 	x.Ulong(c.Key)
+	x.Bytes(c.Returned)
 }
 
 func (c *GenerateKey) decodeArgs(x *Decoder) {
@@ -2467,6 +2472,7 @@ func (c *GenerateKey) decodeArgs(x *Decoder) {
 
 func (c *GenerateKey) decodeReply(x *Decoder) {
 	c.Key = x.Ulong()
+	c.Returned = x.Bytes()
 }
 
 // GenerateKeyPair is C_GenerateKeyPair, its arguments and its reply.
@@ -2515,6 +2521,7 @@ type WrapKey struct {
 	Key         uint64
 	WrappedRoom Room
 	Wrapped     Bytes
+	Returned    Bytes
 }
 
 func (*WrapKey) Number() Number { return 61 }
@@ -2529,6 +2536,7 @@ func (c *WrapKey) encodeArgs(x *Encoder) {
 
 func (c *WrapKey) encodeReply(x *Encoder) {
 	x.Bytes(c.Wrapped)
+	x.Bytes(c.Returned)
 }
 
 func (c *WrapKey) decodeArgs(x *Decoder) {
@@ -2541,6 +2549,7 @@ func (c *WrapKey) decodeArgs(x *Decoder) {
 
 func (c *WrapKey) decodeReply(x *Decoder) {
 	c.Wrapped = x.Bytes()
+	c.Returned = x.Bytes()
 }
 
 // UnwrapKey is C_UnwrapKey, its arguments and its reply.
@@ -2588,6 +2597,7 @@ type DeriveKey struct {
 	Base      uint64
 	Template  pkcs11.Template
 	Key       uint64
+	Returned  Bytes
 }
 
 func (*DeriveKey) Number() Number { return 63 }
@@ -2601,6 +2611,7 @@ func (c *DeriveKey) encodeArgs(x *Encoder) {
 
 func (c *DeriveKey) encodeReply(x *Encoder) {
 	x.Ulong(c.Key)
+	x.Bytes(c.Returned)
 }
 
 func (c *DeriveKey) decodeArgs(x *Decoder) {
@@ -2612,6 +2623,7 @@ func (c *DeriveKey) decodeArgs(x *Decoder) {
 
 func (c *DeriveKey) decodeReply(x *Decoder) {
 	c.Key = x.Ulong()
+	c.Returned = x.Bytes()
 }
 
 // SeedRandom is C_SeedRandom, its arguments and its reply.

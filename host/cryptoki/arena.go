@@ -6,7 +6,11 @@ package cryptoki
 // #include "shim.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"oneslot.dev/oneslot/wire"
+)
 
 // An arena is C memory for what a call points to: templates, mechanisms and
 // their parameters hold pointers, and no Go pointer may lie in memory that C
@@ -15,6 +19,10 @@ type arena struct {
 	first []byte // C memory
 	used  int
 	more  []chunk // for what does not fit
+
+	// returned reads what the module wrote into a mechanism's parameter that
+	// lies here. Nil: it has nothing to write.
+	returned func() wire.Bytes
 }
 
 type chunk struct {
@@ -46,6 +54,7 @@ func (a *arena) take(n int) unsafe.Pointer {
 
 // reset takes everything back and wipes it: templates may hold key values.
 func (a *arena) reset() {
+	a.returned = nil
 	clear(a.first[:a.used])
 	a.used = 0
 	for _, c := range a.more {

@@ -115,10 +115,21 @@ func (f *flat) parameter(form pkcs11.ParameterForm) (unsafe.Pointer, uintptr) {
 	case pkcs11.FormGcm:
 		p := one[gcmParams](f.arena)
 		p.iv, p.ivLen = f.bytes()
+		f.arena.returned = changed(p.iv, p.ivLen)
 		p.ivBits = f.ulong()
 		p.aad, p.aadLen = f.bytes()
 		p.tagBits = f.ulong()
 		return unsafe.Pointer(p), unsafe.Sizeof(*p)
+	case pkcs11.FormMaster, pkcs11.FormMaster12:
+		return f.master(form == pkcs11.FormMaster12)
+	case pkcs11.FormMaterial, pkcs11.FormMaterial12:
+		return f.material(form == pkcs11.FormMaterial12)
+	case pkcs11.FormPrf:
+		return f.prf()
+	case pkcs11.FormKdf:
+		return f.kdf()
+	case pkcs11.FormPbe:
+		return f.pbe()
 	case pkcs11.FormCcm:
 		p := one[ccmParams](f.arena)
 		p.dataLen = f.ulong()

@@ -113,6 +113,7 @@ func (s *Session) GenerateKey(_ context.Context, c *wire.GenerateKey) pkcs11.RV 
 	var key C.CK_OBJECT_HANDLE
 	rv = pkcs11.RV(C.oneslot_generate(s.module.list, s.handle, m, t, n, &key))
 	c.Key = uint64(key)
+	c.Returned = s.returned(rv)
 	return rv
 }
 
@@ -147,6 +148,7 @@ func (s *Session) WrapKey(_ context.Context, c *wire.WrapKey) pkcs11.RV {
 	c.Wrapped, rv = s.output(c.WrappedRoom, 0, func(out *C.CK_BYTE) C.CK_RV {
 		return C.oneslot_wrap(s.module.list, s.handle, m, C.CK_OBJECT_HANDLE(c.Wrapping), C.CK_OBJECT_HANDLE(c.Key), out, s.length)
 	})
+	c.Returned = s.returned(rv)
 	return rv
 }
 
@@ -182,8 +184,14 @@ func (s *Session) DeriveKey(_ context.Context, c *wire.DeriveKey) pkcs11.RV {
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
-	var key C.CK_OBJECT_HANDLE
-	rv = pkcs11.RV(C.oneslot_derive(s.module.list, s.handle, m, C.CK_OBJECT_HANDLE(c.Base), t, n, &key))
-	c.Key = uint64(key)
+	key := new(C.CK_OBJECT_HANDLE)
+	if c.Mechanism.Type.Form().Instead() {
+		key = nil // "unnecessary, and should be a NULL_PTR" (2.40, mechanisms, 2.27.6)
+	}
+	rv = pkcs11.RV(C.oneslot_derive(s.module.list, s.handle, m, C.CK_OBJECT_HANDLE(c.Base), t, n, key))
+	if key != nil {
+		c.Key = uint64(*key)
+	}
+	c.Returned = s.returned(rv)
 	return rv
 }

@@ -51,7 +51,9 @@ func (s *Session) finish(f C.fn_out, room wire.Room) (wire.Bytes, pkcs11.RV) {
 
 // EncryptInit answers the call.
 func (s *Session) EncryptInit(_ context.Context, c *wire.EncryptInit) pkcs11.RV {
-	return s.start(C.fn_init(s.module.list.C_EncryptInit), c.Mechanism, c.Key)
+	rv := s.start(C.fn_init(s.module.list.C_EncryptInit), c.Mechanism, c.Key)
+	c.Returned = s.returned(rv)
+	return rv
 }
 
 // DecryptInit answers the call.
@@ -82,13 +84,13 @@ func (s *Session) VerifyRecoverInit(_ context.Context, c *wire.VerifyRecoverInit
 // Encrypt answers the call.
 func (s *Session) Encrypt(_ context.Context, c *wire.Encrypt) (rv pkcs11.RV) {
 	c.Encrypted, rv = s.through(C.fn_in_out(s.module.list.C_Encrypt), c.Data, c.EncryptedRoom)
-	return rv
+	return s.late(rv)
 }
 
 // EncryptUpdate answers the call.
 func (s *Session) EncryptUpdate(_ context.Context, c *wire.EncryptUpdate) (rv pkcs11.RV) {
 	c.Encrypted, rv = s.through(C.fn_in_out(s.module.list.C_EncryptUpdate), c.Part, c.EncryptedRoom)
-	return rv
+	return s.late(rv)
 }
 
 // Decrypt answers the call.
@@ -154,7 +156,7 @@ func (s *Session) DecryptVerifyUpdate(_ context.Context, c *wire.DecryptVerifyUp
 // EncryptFinal answers the call.
 func (s *Session) EncryptFinal(_ context.Context, c *wire.EncryptFinal) (rv pkcs11.RV) {
 	c.Encrypted, rv = s.finish(C.fn_out(s.module.list.C_EncryptFinal), c.EncryptedRoom)
-	return rv
+	return s.late(rv)
 }
 
 // DecryptFinal answers the call.

@@ -241,6 +241,10 @@ func cReply(w Word) cWord {
 			"CK_BYTE_PTR "+w.Name, "CK_ULONG "+w.Name+"_len")
 	case "ulong", "slot", "session", "object":
 		return reply("need(&c, NAME)", "get_ulong(&c, NAME)", pointers[w.Type]+" "+w.Name)
+	case "derived":
+		return reply("need_derived(&c, NAME)", "get_derived(&c, NAME)", "CK_OBJECT_HANDLE_PTR "+w.Name)
+	case "returned":
+		return cWord{get: []string{"get_returned(&c)"}}
 	case "info", "slotinfo", "tokeninfo", "sessioninfo", "mechanisminfo":
 		return reply("need(&c, NAME)", "get_"+w.Type+"(&c, NAME)", pointers[w.Type]+" "+w.Name)
 	case "opaque":

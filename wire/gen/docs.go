@@ -53,24 +53,42 @@ that all its members have. The parameter travels in the form that is named here
 (wire/PROTOCOL.md, "Mechanism parameters"). A mechanism that is not in the table
 is not listed; called nevertheless, it passes if it has no parameter.
 
+Among those that are not carried, for their parameters:
+
+- ` + "`CKM_PKCS5_PBKD2`" + `: its two structures have the same size, and one has a pointer
+  where the other has a length.
+- ` + "`CKM_SP800_108_…`, `CKM_IKE…`, `CKM_X3DH_…`, `CKM_X2RATCHET_…`, `CKM_KIP_…`, `CKM_CMS_SIG`" + `:
+  structures within structures, or handles of further objects.
+- ` + "`CKM_HKDF_DERIVE`, `CKM_HKDF_DATA`, `CKM_CHACHA20…`, `CKM_SALSA20…`, `CKM_ECDH_AES_KEY_WRAP`, `CKM_WTLS_…`" + `.
+- An initialisation vector for ` + "`CKM_AES_GCM`" + ` that the token writes only in
+  ` + "`C_Encrypt`" + ` cannot return: the pointer belongs to the application again by then. Such
+  an encryption fails with ` + "`CKR_MECHANISM_PARAM_INVALID`" + `.
+
 | mechanism | number | parameter |
 | --- | --- | --- |
 `
 
 // parameters names the C type behind each form.
 var parameters = map[string]string{
-	"none":      "none",
-	"raw":       "bytes, or a structure without pointers",
-	"oaep":      "`CK_RSA_PKCS_OAEP_PARAMS`",
-	"gcm":       "`CK_GCM_PARAMS`, with or without `ulIvBits`",
-	"ccm":       "`CK_CCM_PARAMS`",
-	"ecdh":      "`CK_ECDH1_DERIVE_PARAMS`",
-	"string":    "`CK_KEY_DERIVATION_STRING_DATA`",
-	"cbcdata8":  "`CK_DES_CBC_ENCRYPT_DATA_PARAMS`",
-	"cbcdata16": "`CK_AES_CBC_ENCRYPT_DATA_PARAMS`",
-	"eddsa":     "`CK_EDDSA_PARAMS`, or none",
-	"rsawrap":   "`CK_RSA_AES_KEY_WRAP_PARAMS`",
-	"key":       "`CK_OBJECT_HANDLE`",
+	"none":       "none",
+	"raw":        "bytes, or a structure without pointers",
+	"oaep":       "`CK_RSA_PKCS_OAEP_PARAMS`",
+	"gcm":        "`CK_GCM_PARAMS`, with or without `ulIvBits`; an IV that the token chooses in `C_EncryptInit` or `C_WrapKey` returns",
+	"ccm":        "`CK_CCM_PARAMS`",
+	"ecdh":       "`CK_ECDH1_DERIVE_PARAMS`",
+	"string":     "`CK_KEY_DERIVATION_STRING_DATA`",
+	"cbcdata8":   "`CK_DES_CBC_ENCRYPT_DATA_PARAMS`",
+	"cbcdata16":  "`CK_AES_CBC_ENCRYPT_DATA_PARAMS`",
+	"eddsa":      "`CK_EDDSA_PARAMS`, or none",
+	"rsawrap":    "`CK_RSA_AES_KEY_WRAP_PARAMS`",
+	"key":        "`CK_OBJECT_HANDLE`",
+	"master":     "`CK_SSL3_MASTER_KEY_DERIVE_PARAMS`; the version returns",
+	"master12":   "`CK_TLS12_MASTER_KEY_DERIVE_PARAMS`; the version returns",
+	"material":   "`CK_SSL3_KEY_MAT_PARAMS`; handles and IVs return",
+	"material12": "`CK_TLS12_KEY_MAT_PARAMS`; handles and IVs return",
+	"prf":        "`CK_TLS_PRF_PARAMS`; the output returns",
+	"kdf":        "`CK_TLS_KDF_PARAMS`",
+	"pbe":        "`CK_PBE_PARAMS`; the IV returns",
 }
 
 // writeDocs writes docs/support.md.

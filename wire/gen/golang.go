@@ -27,7 +27,7 @@ var goTypes = map[string]struct{ kind, method string }{
 	"tokeninfo": {"pkcs11.TokenInfo", "TokenInfo"}, "sessioninfo": {"pkcs11.SessionInfo", "SessionInfo"},
 	"mechanisminfo": {"pkcs11.MechanismInfo", "MechanismInfo"},
 	"identity":      {"Identity", "Identity"}, "identities": {"[]Identity", "Identities"},
-	"description": {"Description", "Description"}, "blobs": {"[][]byte", "Blobs"},
+	"description": {"Description", "Description"}, "derived": {"uint64", "Ulong"}, "returned": {"Bytes", "Bytes"}, "blobs": {"[][]byte", "Blobs"},
 }
 
 func hasRoom(w Word) bool {

@@ -61,12 +61,12 @@ func (c Call) Begins() bool {
 var (
 	argTypes = strings.Fields(`bool ulong slot session object bytes pin blob label
 		mechanism template query identity opaque callback room`)
-	replyTypes = strings.Fields(`bytes ulongs found fill ulong slot session object
+	replyTypes = strings.Fields(`bytes ulongs found fill ulong slot session object derived returned
 		info slotinfo tokeninfo sessioninfo mechanisminfo opaque
 		identity identities description blob blobs`)
 	classes = strings.Fields(`module local ask use make none`)
 	forms   = strings.Fields(`none raw oaep gcm ccm ecdh string cbcdata8 cbcdata16
-		eddsa rsawrap key`)
+		eddsa rsawrap key master master12 material material12 prf kdf pbe`)
 )
 
 // readTable reads both tables from the directory that holds them.
