@@ -16,8 +16,9 @@ import (
 // there is none, or it is lost, the operation is begun on another member and
 // fed again what it was fed before (L4, F4).
 func (s *session) perform(op *operation, call wire.Call, multipart bool) pkcs11.RV {
+	var lost error
 	if op.hold != nil {
-		if _, err := op.hold.Do(call); err == nil {
+		if _, lost = op.hold.Do(call); lost == nil {
 			return call.Result()
 		}
 		op.hold = nil
@@ -25,7 +26,7 @@ func (s *session) perform(op *operation, call wire.Call, multipart bool) pkcs11.
 			return pkcs11.CKR_DEVICE_ERROR
 		}
 	}
-	rv, err := s.slot.group.Do(wire.Use, s.slot.choice(multipart), func(p *group.Place) (pkcs11.RV, error) {
+	rv, err := s.slot.group.DoAfter(lost, wire.Use, s.slot.choice(multipart), func(p *group.Place) (pkcs11.RV, error) {
 		return op.withKey(p, func(key uint64) (pkcs11.RV, error) {
 			h, err := p.Hold()
 			if err != nil {

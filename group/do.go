@@ -4,6 +4,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,18 @@ func (g *Group) Do(class wire.Class, choice Choice, attempt Attempt) (pkcs11.RV,
 	return g.do(&run{}, class, choice, attempt)
 }
 
+// DoAfter is Do for what had its first attempt in a session that was held, and
+// failed there with this fault.
+func (g *Group) DoAfter(fault error, class wire.Class, choice Choice, attempt Attempt) (pkcs11.RV, error) {
+	run := &run{}
+	run.count(fault)
+	return g.do(run, class, choice, attempt)
+}
+
+// maxCrashes are the members whose vendor module one call may take down before
+// it is believed to be the call, and the others are spared. One may be chance.
+const maxCrashes = 2
+
 func (g *Group) do(run *run, class wire.Class, choice Choice, attempt Attempt) (pkcs11.RV, error) {
 	for {
 		p := g.take(choice, run)
@@ -66,7 +79,7 @@ func (g *Group) do(run *run, class wire.Class, choice Choice, attempt Attempt) (
 			return rv, nil
 		case DropTry, DropEnd:
 			g.drop(p.link, causeOf(rv, err))
-			if verdict == DropEnd {
+			if verdict == DropEnd || run.crashes >= maxCrashes {
 				return pkcs11.CKR_DEVICE_ERROR, nil
 			}
 		}
@@ -90,10 +103,19 @@ type run struct {
 	elsewhere bool
 	waited    time.Duration
 	changing  bool // it is a change, see quiet.go
+	crashes   int  // members whose vendor module went down with the call
+}
+
+func (r *run) count(err error) {
+	var fault *member.Fault
+	if errors.As(err, &fault) && fault.Crashed {
+		r.crashes++
+	}
 }
 
 func (r *run) note(p *Place, v Verdict, rv pkcs11.RV, err error) {
 	r.tried = append(r.tried, p.link)
+	r.count(err)
 	switch {
 	case v == Doubt:
 		if r.doubt == pkcs11.CKR_OK {

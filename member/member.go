@@ -79,6 +79,11 @@ type Fault struct {
 	Member string
 	Sent   bool // the calls may have been executed; the answer was lost
 	Err    error
+
+	// Crashed says that the vendor's module took its process down while the
+	// calls were with it: they may be what it cannot stand. That somebody
+	// killed the process is no crash. Only local members can tell.
+	Crashed bool
 }
 
 func (f *Fault) Error() string {

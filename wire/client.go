@@ -44,6 +44,12 @@ type Stream interface {
 // ErrClosed is the cause of a connection that its owner closed.
 var ErrClosed = errors.New("connection closed")
 
+// The causes of what ended without the engine's doing.
+var (
+	ErrEnded        = errors.New("the member closed the session")
+	ErrProcessEnded = errors.New("the member process ended")
+)
+
 // errSilent is the cause of a stream whose member gave no sign of life.
 var errSilent = errors.New("no sign of life in time")
 

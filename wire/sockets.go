@@ -43,7 +43,7 @@ func NewSockets(control *net.UnixConn) Client {
 func (c *socketClient) watch() {
 	_, err := c.control.Read(make([]byte, 1))
 	if err == nil || errors.Is(err, io.EOF) {
-		err = errors.New("the member process ended")
+		err = ErrProcessEnded
 	}
 	c.fail(fmt.Errorf("connection lost: %w", err))
 }
@@ -190,7 +190,7 @@ func (s *socketStream) fail(ctx context.Context, err error) error {
 	case s.silent.Load():
 		return errSilent
 	case errors.Is(err, io.EOF):
-		return errors.New("the member closed the session")
+		return ErrEnded
 	}
 	return err
 }

@@ -29,6 +29,7 @@ const (
 	Hang               // nothing comes back
 	Beat               // nothing comes back but heartbeats
 	Refused            // the token answers the RV of Refusal
+	Crash              // the calls take the token's process down, as a module does that cannot stand them
 )
 
 // A Member is a fake member.
@@ -226,6 +227,9 @@ func (s *memberSession) Do(ctx context.Context, limits member.Limits, calls ...w
 			s.run(call)
 			s.conn.fail(errors.New("connection reset"))
 			return i, &member.Fault{Member: m.name, Sent: true, Err: errors.New("connection reset")}
+		case Crash:
+			s.conn.fail(errors.New("process ended"))
+			return i, &member.Fault{Member: m.name, Sent: true, Crashed: true, Err: errors.New("process ended")}
 		case Hang, Beat:
 			return i, s.wait(ctx, outcome, limits)
 		case Refused:

@@ -6,11 +6,13 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/wire"
@@ -68,7 +70,7 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		process.Wait()
+		process.Wait() // sets ProcessState
 		close(ended)
 	}()
 	var once sync.Once
@@ -82,13 +84,58 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &localConn{Conn: conn, pid: process.Process.Pid}, nil
+	return &localConn{Conn: conn, pid: process.Process.Pid, crashed: func() bool {
+		select {
+		case <-ended:
+			return crashed(process.ProcessState)
+		case <-time.After(endPatience):
+			return false
+		}
+	}}, nil
 }
 
 // localConn adds what only a local member has: a process.
 type localConn struct {
 	member.Conn
-	pid int
+	pid     int
+	crashed func() bool // waits for the end of the process, which has begun
+}
+
+// endPatience is how long a process may take from closing its sockets to its end.
+const endPatience = 2 * time.Second
+
+// crashed says whether a process ended by its own fault: Go ends with a status
+// after a signal in C code. SIGKILL and SIGTERM come from outside.
+func crashed(p *os.ProcessState) bool {
+	status, ok := p.Sys().(syscall.WaitStatus)
+	if !ok || p.Success() {
+		return false
+	}
+	return !status.Signaled() || status.Signal() != syscall.SIGKILL && status.Signal() != syscall.SIGTERM
+}
+
+// Open opens a session whose faults tell of a crash.
+func (c *localConn) Open(view wire.View) (member.Session, error) {
+	s, err := c.Conn.Open(view)
+	if err != nil {
+		return nil, err
+	}
+	return &localSession{s, c}, nil
+}
+
+type localSession struct {
+	member.Session
+	conn *localConn
+}
+
+func (s *localSession) Do(ctx context.Context, limits member.Limits, calls ...wire.Call) (int, error) {
+	n, err := s.Session.Do(ctx, limits, calls...)
+	var fault *member.Fault
+	if errors.As(err, &fault) && fault.Sent &&
+		(errors.Is(err, wire.ErrEnded) || errors.Is(err, wire.ErrProcessEnded) || errors.Is(err, wire.ErrClosed)) {
+		fault.Crashed = s.conn.crashed()
+	}
+	return n, err
 }
 
 // PID is the process ID of the member process.
