@@ -311,6 +311,16 @@ static CK_RV start(struct oneslot_direct *d, fn_init f, struct beginning *b)
         return f ? f(d->session, &b->mechanism, b->key) : CKR_FUNCTION_NOT_SUPPORTED;
 }
 
+/* C_EncryptInit has a reply for what the module wrote into the parameter, which is
+ * nothing: parameters with pointers are for Go. */
+static size_t put_begun(struct oneslot_direct *d, size_t at, uint32_t number, CK_RV rv)
+{
+        if (number != ENCRYPT_INIT || !has_reply(rv))
+                return put_head(d, at, number, rv, 0);
+        at = put_head(d, at, number, rv, BYTES_HEAD);
+        return put_present(d, at, true, 0);
+}
+
 static void begin(struct oneslot_direct *d)
 {
         int64_t now = now_ms();
@@ -376,7 +386,7 @@ static size_t pair(struct oneslot_direct *d, struct reader *r)
                 rv = f->C_DigestInit ? f->C_DigestInit(d->session, &b.mechanism) : CKR_FUNCTION_NOT_SUPPORTED;
         else
                 rv = start(d, begins, &b);
-        at = put_head(d, at, first, rv, 0);
+        at = put_begun(d, at, first, rv);
         if (rv == CKR_OK && first == VERIFY_INIT) {
                 rv = f->C_Verify ? f->C_Verify(d->session, in.at, in.length, signature.at, signature.length)
                                  : CKR_FUNCTION_NOT_SUPPORTED;
