@@ -13,33 +13,6 @@ import (
 	"time"
 )
 
-// These tests take packets away, each in a network namespace of its own: the
-// test runs itself again there. That needs root. Where it is not permitted the
-// test fails: a black hole that nobody looked into proves nothing.
-
-const namespaceVariable = "ONESLOT_TEST_NAMESPACE"
-
-// inNamespace says whether the test is in its namespace. If not it is run there,
-// and there is nothing more to do.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(namespaceVariable) == t.Name() {
-		return true
-	}
-	again := exec.Command("unshare", "--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh",
-		os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "10m")
-	again.Env = append(os.Environ(), namespaceVariable+"="+t.Name(), binVariable+"="+bin)
-	// What is left running when the test ends badly must not keep it.
-	again.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	again.WaitDelay = 5 * time.Second
-	out, err := again.CombinedOutput()
-	if err != nil {
-		t.Fatalf("in a network namespace (needs root, unshare, ip and iptables): %v\n%s", err, out)
-	}
-	t.Logf("in a network namespace:\n%s", out)
-	return false
-}
-
 // drop makes a black hole of some packets of the appliance. The result undoes it.
 func (n *network) drop(rules ...[]string) (undo func()) {
 	n.t.Helper()

@@ -15,6 +15,7 @@ import (
 
 	"oneslot.dev/oneslot/config"
 	"oneslot.dev/oneslot/control"
+	"oneslot.dev/oneslot/host/hosttest"
 	"oneslot.dev/oneslot/test/cluster"
 )
 
@@ -37,6 +38,7 @@ func newNetwork(t *testing.T, members int) *network {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.SoftHSM = hosttest.SoftHSM // the configuration of the client does not say
 	n.world = &world{c, t}
 	t.Cleanup(n.end)
 	cfg, err := config.Load(c.Conf)

@@ -212,6 +212,25 @@ func TestCloseEndsTheSession(t *testing.T) {
 	})
 }
 
+// F2: a member that only ever beats is given up, and the reason is that, not
+// silence.
+func TestAMemberThatOnlyBeats(t *testing.T) {
+	onEach(t, func(t *testing.T, connect func(Host) Client) {
+		t.Parallel()
+		over := make(chan struct{})
+		defer close(over)
+		c := connect(hostFunc{random: func(ctx context.Context, _ *GenerateRandom) pkcs11.RV {
+			<-over
+			return pkcs11.CKR_OK
+		}})
+		// There are two beats in that time.
+		_, sent, err := open(t, c).Do(t.Context(), ample, 3*Heartbeat-time.Second, random(1))
+		if err == nil || err.Error() != "still at work after 5s" || !sent {
+			t.Errorf("sent %v, %v", sent, err)
+		}
+	})
+}
+
 // TestFrozenMember is a member that reads nothing more: 200 callers with large
 // requests, of whom none may stay blocked (design: test before building on it).
 func TestFrozenMember(t *testing.T) {

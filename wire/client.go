@@ -5,6 +5,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,30 @@ var (
 
 // errSilent is the cause of a stream whose member gave no sign of life.
 var errSilent = errors.New("no sign of life in time")
+
+// A limit is what the wait for an answer will have exceeded when it ends.
+type limit struct {
+	stuck atomic.Int64 // the time in all, once the member has beaten and it ends next; 0: silence
+}
+
+// next returns how long to wait on for a member that beat, with left of the time
+// in all.
+func (l *limit) next(silence, left, stuck time.Duration) time.Duration {
+	if left > silence {
+		l.stuck.Store(0)
+		return silence
+	}
+	l.stuck.Store(int64(stuck))
+	return left
+}
+
+// exceeded says what was.
+func (l *limit) exceeded() error {
+	if stuck := l.stuck.Load(); stuck > 0 {
+		return fmt.Errorf("still at work after %v", time.Duration(stuck))
+	}
+	return errSilent
+}
 
 // life is what every carrier knows of its connection.
 type life struct {

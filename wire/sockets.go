@@ -118,6 +118,7 @@ type socketStream struct {
 	in     []byte // received, not consumed
 	late   alarm
 	silent atomic.Bool // the alarm rang
+	limit  limit       // that it rings for
 }
 
 // expire ends a call that has waited too long.
@@ -145,6 +146,7 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 		defer stop()
 	}
 	begin := time.Now()
+	s.limit.stuck.Store(0)
 	s.late.set(begin.Add(min(silence, stuck)))
 	defer s.late.clear()
 	s.out = appendFramed(s.out[:0], func(buf []byte) []byte { return appendRequest(buf, calls) })
@@ -164,11 +166,7 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 		now := time.Now()
 		s.client.heard(now)
 		if len(frame) == 1 && frame[0] == messageAlive {
-			left := stuck - now.Sub(begin)
-			if left <= 0 {
-				return 0, true, s.fail(ctx, fmt.Errorf("still at work after %v", stuck))
-			}
-			s.late.set(now.Add(min(silence, left)))
+			s.late.set(now.Add(s.limit.next(silence, stuck-now.Sub(begin), stuck)))
 			continue
 		}
 		n, err := parseAnswers(frame, calls)
@@ -188,7 +186,7 @@ func (s *socketStream) fail(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case s.silent.Load():
-		return errSilent
+		return s.limit.exceeded()
 	case errors.Is(err, io.EOF):
 		return ErrEnded
 	}

@@ -113,6 +113,7 @@ type grpcStream struct {
 	out    packet
 
 	timer *time.Timer
+	limit limit // that the timer rings for
 	mu    sync.Mutex
 	cause error // why the stream was given up, if it was
 }
@@ -131,7 +132,7 @@ func (c *streamClient) Open(view View) (Stream, error) {
 		return nil, c.explain(err)
 	}
 	s := &grpcStream{client: c, stream: stream, cancel: cancel}
-	s.timer = time.AfterFunc(time.Hour, func() { s.giveUp(errSilent) })
+	s.timer = time.AfterFunc(time.Hour, func() { s.giveUp(s.limit.exceeded()) })
 	s.timer.Stop()
 	return s, nil
 }
@@ -173,6 +174,7 @@ func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls
 		defer stop()
 	}
 	begin := time.Now()
+	s.limit.stuck.Store(0)
 	s.timer.Reset(min(silence, stuck))
 	defer s.timer.Stop()
 
@@ -194,11 +196,7 @@ func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls
 		if len(in.data) != 1 || in.data[0] != messageAlive {
 			break
 		}
-		if left := stuck - now.Sub(begin); left > 0 {
-			s.timer.Reset(min(silence, left))
-		} else {
-			return 0, true, s.fail(fmt.Errorf("still at work after %v", stuck))
-		}
+		s.timer.Reset(s.limit.next(silence, stuck-now.Sub(begin), stuck))
 	}
 	n, err = parseAnswers(in.data, calls)
 	if err != nil {

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	p11 "github.com/miekg/pkcs11"
+
+	"oneslot.dev/oneslot/host/hosttest"
+	"oneslot.dev/oneslot/test/token"
+)
+
+// slow gives an appliance a vendor module that can be slow.
+func (n *network) slow(member string) *hosttest.Slow {
+	n.t.Helper()
+	s := hosttest.NewSlow(n.t)
+	conf := filepath.Join(n.Dir, member, "appliance.toml")
+	text, err := os.ReadFile(conf)
+	n.must(err)
+	old := fmt.Sprintf("module = %q\n", hosttest.SoftHSM)
+	if !strings.Contains(string(text), old) {
+		n.t.Fatalf("%s has no line %s", conf, old)
+	}
+	changed := strings.Replace(string(text), old, fmt.Sprintf("module = %q\n", s.Path), 1) + fmt.Sprintf("SLOW = %q\n", s.Folder)
+	n.must(os.WriteFile(conf, []byte(changed), 0o600))
+	n.reload(member)
+	return s
+}
+
+// reload has an appliance read its configuration again, and waits until it has.
+func (n *network) reload(member string) {
+	n.t.Helper()
+	read := func() int { return strings.Count(n.applianceLog(member), "msg=configuration-reloaded") }
+	before := read()
+	n.must(syscall.Kill(n.listener(member), syscall.SIGHUP))
+	n.await("appliance "+member+" to read its configuration", func() bool { return read() > before })
+}
+
+func (n *network) applianceLog(member string) string {
+	text, _ := os.ReadFile(filepath.Join(n.Dir, member, "appliance.log"))
+	return string(text)
+}
+
+// F1, F2: a key generation of 60 s, three times command_timeout, on an appliance.
+// It beats and is no failure: no member is dropped, others work, and one key
+// comes of it.
+func TestNetworkLongKeyGeneration(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	n := newNetwork(t, 2)
+	slow := map[string]*hosttest.Slow{}
+	for _, member := range n.Members {
+		slow[member] = n.slow(member)
+	}
+	a := n.login()
+	load := a.load(2, a.everything()...)
+	for _, s := range slow {
+		s.Make("C_GenerateKeyPair", "60")
+	}
+	begin := time.Now()
+	pair, err := a.RSA(a.s, token.Label("slow"))
+	n.must(err)
+	if took := time.Since(begin); took < 60*time.Second {
+		t.Errorf("the generation took %v and was not slow", took)
+	}
+	unharmed(t, load)
+	if a, b := slow["a"].Calls("C_GenerateKeyPair"), slow["b"].Calls("C_GenerateKeyPair"); a+b != 1 {
+		t.Errorf("key pairs were generated %d times on a, %d times on b", a, b)
+	}
+	for _, class := range []uint{p11.CKO_PRIVATE_KEY, p11.CKO_PUBLIC_KEY} {
+		if found := a.count(token.Class(class), token.Label("slow")); found != 1 {
+			t.Errorf("%d objects of class %d, not one", found, class)
+		}
+	}
+	for _, member := range n.Members {
+		n.bare(member, func(own *app) { own.one(p11.CKO_PRIVATE_KEY, "slow") })
+	}
+	if strings.Contains(n.log(), "event=member-down") {
+		t.Error("a member was dropped")
+	}
+	work := a.signRSA(pair)
+	more := a.load(2, work)
+	for _, member := range n.Members {
+		n.must(n.Works(member)) // each has the key
+	}
+	unharmed(t, more)
+}
+
+// F2: a token that hangs in its module only ever beats. It is given up after
+// stuck_timeout, its work moves, and it is taken back when it answers again.
+func TestNetworkHungToken(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	n := newNetwork(t, 2)
+	// command_timeout would ring later, if nothing beat.
+	n.must(n.Set(`command_timeout = "20s"`, `stuck_timeout = "21s"`))
+	slow := n.slow("b")
+	a := n.login()
+	_, work := a.rsa()
+	a.use(work)
+	answer := slow.Make("C_SignInit", "3600")
+	load := a.load(2, work)
+	n.await("a call that hangs", func() bool { return slow.Calls("C_SignInit") > 0 })
+	n.await("member b to be given up", func() bool { return strings.Contains(n.log(), "still at work after 21s") })
+	answer()
+	n.must(n.Ready())
+	n.must(n.Works("b"))
+	unharmed(t, load)
+}
