@@ -63,7 +63,7 @@ func Knock(conn io.ReadWriter, token string) error {
 		return errors.New("whoever answers there is no oneslot appliance")
 	case word[2] == "welcome":
 		if word[1] != fmt.Sprint(Version) {
-			return fmt.Errorf("the appliance speaks version %s of the protocol, not %d", word[1], Version)
+			return fmt.Errorf("the appliance speaks version %.16q of the protocol, and this client version %d: have both run releases that speak the same", word[1], Version)
 		}
 		return nil
 	case word[2] == "refused" && len(word) == 5:
@@ -84,9 +84,9 @@ func ReadKnock(conn io.Reader) (token string, err error) {
 	case word[0] != greetingMagic || len(word) < 3:
 		return "", &Refusal{RefusedMalformed, "this is an appliance of oneslot, and that was no greeting"}
 	case word[1] != fmt.Sprint(Version):
-		return "", &Refusal{RefusedVersion, fmt.Sprintf("this appliance speaks version %d of the protocol", Version)}
+		return "", &Refusal{RefusedVersion, fmt.Sprintf("this appliance speaks version %d of the protocol, and the client version %.16q: have both run releases that speak the same", Version, word[1])}
 	case word[2] != "engine" || len(word) != 4:
-		return "", &Refusal{RefusedRole, "this appliance serves engines"}
+		return "", &Refusal{RefusedRole, fmt.Sprintf("this appliance serves engines, each for one token, and not the role %.32q with %d words", word[2], len(word)-3)}
 	}
 	return word[3], nil
 }
@@ -99,7 +99,13 @@ func Welcome(conn io.Writer) error {
 
 // SendRefusal tells a client why it is not let in.
 func SendRefusal(conn io.Writer, r *Refusal) error {
-	line := fmt.Appendf(nil, "%s %d refused %s %s", greetingMagic, Version, r.Code, strings.ReplaceAll(r.Text, "\n", " "))
+	text := strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return ' ' // a line with one would not be read
+		}
+		return c
+	}, r.Text)
+	line := fmt.Appendf(nil, "%s %d refused %s %s", greetingMagic, Version, r.Code, text)
 	_, err := conn.Write(append(line[:min(len(line), maxWelcome-1)], '\n'))
 	return err
 }

@@ -36,7 +36,7 @@ func TestARefusalSaysWhy(t *testing.T) {
 	ours, theirs := net.Pipe()
 	go func() {
 		ReadKnock(theirs)
-		SendRefusal(theirs, &Refusal{RefusedToken, "first line\nsecond " + strings.Repeat("x", 2*maxWelcome)})
+		SendRefusal(theirs, &Refusal{RefusedToken, "first line\nsecond\t" + strings.Repeat("x", 2*maxWelcome)})
 		theirs.Close()
 	}()
 	var refusal *Refusal

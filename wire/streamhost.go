@@ -141,7 +141,7 @@ func serveSession(host Host, stream grpc.ServerStream) error {
 func accept(stream grpc.ServerStream) (View, error) {
 	header, _ := metadata.FromIncomingContext(stream.Context())
 	if v := header.Get(headerVersion); len(v) != 1 || v[0] != strconv.Itoa(Version) {
-		return "", status.Errorf(codes.FailedPrecondition, "this member speaks version %d of the protocol, not %v", Version, v)
+		return "", status.Errorf(codes.FailedPrecondition, "this member speaks version %d of the protocol, and the engine version %.16q: have both run the same release", Version, v)
 	}
 	v := header.Get(headerView)
 	if len(v) != 1 || (View(v[0]) != GroupView && View(v[0]) != TokenView) {
