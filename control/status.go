@@ -78,4 +78,14 @@ type Member struct {
 	TokenSerial string    `json:"token_serial"`
 	Objects     int       `json:"objects"`       // known on the token
 	PID         int       `json:"pid,omitempty"` // of a local member's process
+
+	// Deadlines are what ends some day, without which it cannot be reached.
+	Deadlines []Deadline `json:"deadlines,omitempty"`
+}
+
+// Deadline is the end of a certificate.
+type Deadline struct {
+	What    string    `json:"what"`
+	End     time.Time `json:"end"`
+	Warning string    `json:"warning,omitempty"` // from 30 days ahead: what to do
 }

@@ -50,6 +50,7 @@ func (e *Engine) Status() control.Status {
 // status is a group as one application sees it.
 func (s *slot) status() control.Group {
 	snap := s.group.Snapshot()
+	deadlines := s.group.Deadlines()
 	g := control.Group{Name: s.virtual.Name, Label: s.virtual.Label, Serial: s.virtual.Serial(), Slot: s.id}
 	for i, m := range snap.Members {
 		member := control.Member{
@@ -64,6 +65,9 @@ func (s *slot) status() control.Group {
 		}
 		if m.About != nil {
 			member.TokenLabel = pkcs11.Unpad(m.About.Token.Label[:])
+		}
+		for _, d := range deadlines[m.Name] {
+			member.Deadlines = append(member.Deadlines, control.Deadline{What: d.What, End: d.End, Warning: d.Warning})
 		}
 		if member.Primary {
 			g.Primary = m.Name

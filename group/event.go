@@ -35,6 +35,8 @@ const (
 	ChangeMissed      Code = "change-missed"
 	ChangeConflict    Code = "change-conflict"
 	JournalUnreadable Code = "journal-unreadable"
+	MemberExpires     Code = "member-expires"
+	MemberShort       Code = "member-short"
 )
 
 func codeOf(s State) Code {

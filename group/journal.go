@@ -94,7 +94,7 @@ func decodeRecord(raw []byte) (r record, ok bool) {
 // writeRecord puts a record on a member.
 func (g *Group) writeRecord(l *link, r record) (pkcs11.RV, error) {
 	call := wire.Record{Record: r.encode()}
-	_, err := l.do(g.ctx, g.limits(nil), &call)
+	err := l.spare(g.ctx, g.limits(nil), &call)
 	return call.RV, err
 }
 
@@ -104,7 +104,7 @@ func (g *Group) eraseRecord(l *link, r record) { g.eraseRaw(l, r.encode()) }
 
 func (g *Group) eraseRaw(l *link, raw []byte) {
 	call := wire.Unrecord{Record: raw}
-	if _, err := l.do(g.ctx, g.limits(nil), &call); err != nil {
+	if err := l.spare(g.ctx, g.limits(nil), &call); err != nil {
 		g.drop(l, err)
 	}
 }
@@ -125,7 +125,7 @@ type copyOf struct {
 // readRecords reads the journal of a member.
 func (g *Group) readRecords(l *link) (out []copyOf, records []record, err error) {
 	var call wire.Records
-	if _, err := l.do(g.ctx, g.limits(nil), &call); err != nil {
+	if err := l.spare(g.ctx, g.limits(nil), &call); err != nil {
 		return nil, nil, err
 	}
 	switch call.RV {

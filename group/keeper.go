@@ -40,6 +40,7 @@ func (g *Group) keep(s *seat) {
 	for {
 		begin := time.Now()
 		l, err := g.connect(s)
+		g.warn(s)
 		switch {
 		case s.hasLeft():
 			g.vacate(l)
@@ -114,6 +115,7 @@ func (g *Group) fail(s *seat, cause error) {
 // connection is gone.
 func (g *Group) live(s *seat, l *link) {
 	g.lives.Go(func() { g.probe(l) })
+	waiting := false
 	for !s.hasLeft() {
 		if !g.isReady(s, l) {
 			err := g.restore(s, l)
@@ -123,6 +125,16 @@ func (g *Group) live(s *seat, l *link) {
 				return
 			case errors.As(err, new(*mismatch)):
 				g.quarantine(s, l, err)
+				return
+			case isShort(err):
+				if !waiting {
+					g.say(MemberShort, s, err, "it is asked again until it has a session")
+				}
+				waiting = true
+				if err = g.wait(l); err == nil {
+					continue
+				}
+				g.drop(l, err)
 				return
 			case err != nil:
 				g.drop(l, err)
@@ -148,6 +160,7 @@ func (g *Group) watch(s *seat, l *link) bool {
 	select {
 	case <-s.kick:
 	case <-look.C:
+		g.warn(s)
 		g.patrol(l)
 	case <-draining(l.conn):
 		g.drain(s, l)
@@ -172,7 +185,7 @@ func (g *Group) patrol(l *link) {
 	} else {
 		err = g.lookAround(l)
 	}
-	if err != nil && !errors.Is(err, errRestless) && !errors.Is(err, errFilling) && g.ctx.Err() == nil {
+	if err != nil && !errors.Is(err, errRestless) && !errors.Is(err, errFilling) && !isShort(err) && g.ctx.Err() == nil {
 		g.drop(l, err)
 	}
 }

@@ -18,6 +18,7 @@ type seat struct {
 	standby bool
 	kick    chan struct{} // wakes the keeper: there is something to do
 	left    chan struct{} // closed when the member is no longer of the group
+	warned  time.Time     // when it was told that something ends; the keeper's
 
 	// Guarded by Group.mu.
 	state       State

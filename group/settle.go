@@ -78,7 +78,8 @@ func (g *Group) settleAmong(members []*link, which func(*record) bool, joining *
 }
 
 // dropFailed drops the members that an error of the journal is about. What is
-// left of it is the joining member's.
+// left of it is the joining member's, or that of one that is only short of
+// sessions (H6): it stays, and the work is to be done again.
 func (g *Group) dropFailed(err error, joining *link) (left error) {
 	if err == nil {
 		return nil
@@ -97,6 +98,8 @@ func (g *Group) dropFailed(err error, joining *link) (left error) {
 		return err
 	case failure.link == joining:
 		return failure.err
+	case joining != nil && isShort(failure.err):
+		return errShort(failure.link, failure.err)
 	}
 	g.drop(failure.link, failure.err)
 	return nil
@@ -171,7 +174,7 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 			continue
 		}
 		erase := wire.Unrecord{Record: c.raw}
-		_, err := c.link.do(g.ctx, g.limits(nil), &erase)
+		err := c.link.spare(g.ctx, g.limits(nil), &erase)
 		if err == nil && erase.RV != pkcs11.CKR_OK {
 			err = errRefused(erase.Number(), erase.RV) // what stays would later undo what comes after it
 		}

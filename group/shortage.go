@@ -3,10 +3,15 @@
 package group
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
 )
 
 // shortage is who waits because every member is short of sessions (H6).
@@ -21,6 +26,29 @@ func (s *shortage) tell() {
 		close(s.freed)
 		s.freed = make(chan struct{})
 	}
+}
+
+// isShort says whether a member failed at something only because it has no
+// session for it just now.
+func isShort(err error) bool {
+	var rv pkcs11.RV
+	return errors.As(err, &rv) && blame(rv, false) == short
+}
+
+// errShort is the failure of a member whose journal could not be read for want of
+// sessions. Nothing is known of what it missed: it is waited for.
+func errShort(l *link, err error) error {
+	return fmt.Errorf("member %s is short of sessions: %w", l.seat.member.Name(), err)
+}
+
+// spare runs a call in some session or, when the member has none to give, on the
+// anchor, which is there as long as the connection.
+func (l *link) spare(ctx context.Context, limits member.Limits, call wire.Call) error {
+	_, err := l.do(ctx, limits, call)
+	if err == nil && blame(call.Result(), false) == short {
+		_, err = l.background(ctx, limits, call)
+	}
+	return err
 }
 
 // awaitSession waits a little for a session of one of the members that had none,

@@ -26,6 +26,15 @@ type Member interface {
 	Connect(ctx context.Context) (Conn, error)
 }
 
+// A Deadline is when something ends without which a member cannot be connected
+// with any more. A Member may have a method Deadlines() []Deadline; it opens no
+// connection.
+type Deadline struct {
+	What    string // what ends: "certificate of this client"
+	End     time.Time
+	Warning string // what an operator has to do about it, when it is time to
+}
+
 // A Conn is one connection to a member. The token's login is a property of the
 // connection (PKCS#11 2.40, 5.6: login is per application).
 type Conn interface {

@@ -79,6 +79,11 @@ func group(out *strings.Builder, g control.Group, width int) {
 		if m.LastError != "" {
 			folded(out, width, fmt.Sprintf("    last error of %s, %s:", m.Name, clock(m.LastErrorAt)), m.LastError)
 		}
+		for _, d := range m.Deadlines {
+			if d.Warning != "" {
+				folded(out, width, fmt.Sprintf("    warning of %s:", m.Name), d.Warning)
+			}
+		}
 	}
 }
 

@@ -27,7 +27,11 @@ func statuses() []control.Status {
 					Name: "ca", Label: "CA keys", Serial: "b646c41ab98ed0f8", Slot: 0x20b646c4, State: control.Degraded, Primary: "a",
 					Members: []control.Member{
 						{Name: "a", Role: control.Active, Primary: true, State: "ready", Since: at, Outstanding: 3, Calls: 120345, TokenLabel: "ca-a", TokenSerial: "11", Objects: 42},
-						{Name: "b", Role: control.Active, State: "down", Since: at.Add(time.Hour), Calls: 99, Failures: 2, LastError: "answer lost: no sign of life for 20s; the connection was closed and is made again in the background", LastErrorAt: at.Add(time.Hour), TokenLabel: "ca-b", TokenSerial: "22", Objects: 41},
+						{Name: "b", Role: control.Active, State: "down", Since: at.Add(time.Hour), Calls: 99, Failures: 2, LastError: "answer lost: no sign of life for 20s; the connection was closed and is made again in the background", LastErrorAt: at.Add(time.Hour), TokenLabel: "ca-b", TokenSerial: "22", Objects: 41,
+							Deadlines: []control.Deadline{
+								{What: "certificate of this client", End: at.Add(24 * time.Hour), Warning: "the certificate web.crt expires on 2026-12-01, in 1 days: make the next one with oneslot cert new, and have it registered with --also"},
+								{What: "certificate of the appliance", End: at.Add(1000 * time.Hour)},
+							}},
 						{Name: "cellar", Role: control.Standby, State: "ready", Since: at, TokenLabel: "ca\x1b[2J", TokenSerial: "33", Objects: 42},
 					},
 				},

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"oneslot.dev/oneslot/certificate"
@@ -42,10 +43,13 @@ type Config struct {
 const greetTimeout = 10 * time.Second
 
 // Member is a member on an appliance.
-type Member struct{ config Config }
+type Member struct {
+	config Config
+	shown  atomic.Pointer[x509.Certificate] // what the appliance showed last
+}
 
 // New returns a member that is connected with at each Connect.
-func New(c Config) *Member { return &Member{c} }
+func New(c Config) *Member { return &Member{config: c} }
 
 // Name is the member's name in the configuration.
 func (m *Member) Name() string { return m.config.Name }
@@ -175,6 +179,7 @@ func (m *Member) verify() (func(tls.ConnectionState) error, error) {
 	}
 	return func(state tls.ConnectionState) error {
 		shown := state.PeerCertificates[0]
+		m.shown.Store(shown)
 		if m.config.Server == "" {
 			return m.verifyName(state, roots)
 		}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"slices"
+	"time"
+
+	"oneslot.dev/oneslot/member"
+)
+
+// warnEvery is how often it is told again that something of a member ends soon.
+const warnEvery = 24 * time.Hour
+
+// deadlines are what of a member ends some day: certificates. The caller holds no
+// lock: files are read.
+func deadlines(m member.Member) []member.Deadline {
+	if d, ok := m.(interface{ Deadlines() []member.Deadline }); ok {
+		return d.Deadlines()
+	}
+	return nil
+}
+
+// Deadlines are what of each member ends some day, by its name.
+func (g *Group) Deadlines() map[string][]member.Deadline {
+	g.mu.Lock()
+	seats := slices.Clone(g.seats)
+	g.mu.Unlock()
+	all := map[string][]member.Deadline{}
+	for _, s := range seats {
+		all[s.member.Name()] = deadlines(s.member)
+	}
+	return all
+}
+
+// warn tells ahead of what ends, when a member is connected and daily from then
+// on. The keeper calls it.
+func (g *Group) warn(s *seat) {
+	if time.Since(s.warned) < warnEvery {
+		return
+	}
+	for _, d := range deadlines(s.member) {
+		if d.Warning != "" {
+			s.warned = time.Now()
+			g.say(MemberExpires, s, nil, d.Warning)
+		}
+	}
+}
