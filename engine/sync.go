@@ -33,6 +33,11 @@ func (e *Engine) Sync(ctx context.Context, g *config.Group, pin pkcs11.PIN, told
 	})
 }
 
+// Forget gives up a token that left a group for good; see group.Forget.
+func (e *Engine) Forget(ctx context.Context, g *config.Group, pin pkcs11.PIN, serial string, trust, dry bool) (group.Forgetting, error) {
+	return group.Forget(ctx, *g, e.membersOf(g), pin, serial, trust, dry)
+}
+
 func (e *Engine) membersOf(g *config.Group) []member.Member {
 	cfg := e.present()
 	members := make([]member.Member, len(g.Members))

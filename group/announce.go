@@ -16,7 +16,7 @@ import (
 // login, say) does without. The result is nil if nothing was noted.
 func (g *Group) announce(p *Place, h *Hold, sprouts []*sprout) (*record, pkcs11.RV, error) {
 	named := !slices.ContainsFunc(sprouts, func(s *sprout) bool { return len(s.identity.Fingerprint) == 0 })
-	if !named || len(sprouts) == 1 && (h.fresh || g.size() == 1) {
+	if !named || len(sprouts) == 1 && (h.fresh || g.alone()) {
 		return nil, pkcs11.CKR_OK, nil
 	}
 	r := record{Op: opCreate, Time: after(h.since), Identity: sprouts[0].identity, With: identities(sprouts[1:])}.pending(g.all())
@@ -50,9 +50,9 @@ func (g *Group) conclude(p *Place, h *Hold, intent *record, sprouts []*sprout) {
 		}
 		on = append(on, l)
 	}
-	missed := g.names(func(s *seat) bool {
+	missed := append(g.names(func(s *seat) bool {
 		return !slices.ContainsFunc(on, func(l *link) bool { return l.seat == s })
-	})
+	}), g.removed()...)
 	if len(missed) > 0 && len(sprouts) > 0 && (!h.fresh || !slices.Contains(on, p.link)) {
 		over := intent.pending(missed)
 		over.Open = false

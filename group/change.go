@@ -59,7 +59,7 @@ func (g *Group) change(r record, resolve Resolver, call func(uint64) wire.Call, 
 	switch {
 	case errors.Is(err, ErrElsewhere) && c.sent && r.Op == opDestroy:
 		// A lost attempt was carried out, there or by whoever read its record.
-		if away := g.away(); len(away) > 0 {
+		if away := append(g.away(), g.removed()...); len(away) > 0 {
 			g.leaveRecord(g.readyBut(nil), r.pending(away))
 		}
 		return pkcs11.CKR_OK
@@ -158,7 +158,7 @@ func (g *Group) onObject(l *link, id *wire.Identity, resolve Resolver, run func(
 // login, or on a token that keeps no records, the change is made without one as
 // long as every member is there to follow (field-D1).
 func (g *Group) intend(l *link, intent record) (written bool, rv pkcs11.RV, err error) {
-	if g.size() == 1 {
+	if g.alone() {
 		return false, pkcs11.CKR_OK, nil
 	}
 	rv, err = g.writeRecord(l, intent)
@@ -196,7 +196,7 @@ func (g *Group) follower(c *change) pkcs11.RV {
 			g.say(ChangeMissed, l.seat, rv, c.record.String())
 		}
 	}
-	away := g.names(func(s *seat) bool { return !c.told[s] })
+	away := append(g.names(func(s *seat) bool { return !c.told[s] }), g.removed()...)
 	if len(away) > 0 {
 		// Whoever has confirmed holds the record, so that one who has not
 		// meets it with whichever of them it meets first.
@@ -244,9 +244,9 @@ func (g *Group) undo(c *change) {
 		g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "an attribute change that another member refused is taken back when it returns")
 	}
 	if len(done) < len(c.changed) {
-		g.leaveRecord(g.readyBut(nil), back.pending(g.names(func(s *seat) bool {
+		g.leaveRecord(g.readyBut(nil), back.pending(append(g.names(func(s *seat) bool {
 			return !slices.ContainsFunc(done, func(l *link) bool { return l.seat == s })
-		})))
+		}), g.removed()...)))
 	}
 }
 
@@ -270,7 +270,9 @@ func (p *Place) values(object uint64, changes pkcs11.Template) (pkcs11.Template,
 }
 
 // all names every member for the journal.
-func (g *Group) all() []string { return g.names(func(*seat) bool { return true }) }
+func (g *Group) all() []string {
+	return append(g.names(func(*seat) bool { return true }), g.removed()...)
+}
 
 // away names the members that cannot be told of a change now.
 func (g *Group) away() []string { return g.names(func(s *seat) bool { return s.state != Ready }) }

@@ -45,6 +45,7 @@ type Group struct {
 	quiet     int                  // members that are becoming ready, for which changes wait
 	watched   map[string]time.Time // records of other processes that fill a member, and since when they stand
 	comparing bool                 // it is some member's turn to be compared
+	roster    map[string]bool      // serial numbers of all tokens that were ever in sync
 }
 
 // New makes a group of members in the order of the configuration. report is

@@ -34,6 +34,9 @@ const (
 
 	// opFill stands on a member while some process fills it (fill.go).
 	opFill = "fill"
+
+	opRoster    = "roster"    // the tokens that were ever in sync (roster.go)
+	opForgotten = "forgotten" // those of them that an operator gave up
 )
 
 // A record is one entry of the journal.
@@ -45,7 +48,7 @@ type record struct {
 	With     []wire.Identity `json:"with,omitempty"` // what was created together with it
 	Changes  pkcs11.Template `json:"changes,omitempty"`
 	Open     bool            `json:"open,omitempty"` // the creation is not over
-	By       string          `json:"by,omitempty"`   // of opFill: the process
+	By       string          `json:"by,omitempty"`   // of opFill: the process; of a roster: the group
 	Pending  []string        `json:"pending"`        // the members that have not confirmed
 }
 
@@ -83,7 +86,7 @@ func (r record) encode() []byte {
 
 // known says whether this version of the program knows what the record means.
 func (r *record) known() bool {
-	return r.Version == recordVersion && slices.Contains([]string{opDestroy, opChange, opCreate, opFill}, r.Op)
+	return r.Version == recordVersion && slices.Contains([]string{opDestroy, opChange, opCreate, opFill, opRoster, opForgotten}, r.Op)
 }
 
 // decodeRecord reads a record, if this version of the program understands it.
@@ -146,6 +149,7 @@ func (g *Group) readRecords(l *link) (out []copyOf, records []record, err error)
 		}
 		out, records = append(out, copyOf{l, bytes.Clone(blob)}), append(records, r)
 	}
+	g.learn(l, records)
 	return out, records, nil
 }
 
@@ -174,6 +178,7 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 		byEvent[r.event()] = entries[len(entries)-1]
 	}
 	g.mu.Unlock()
+	defer func() { g.giveUp(entries) }()
 	for _, l := range members {
 		copies, records, failure := g.readRecords(l)
 		if failure != nil {
@@ -181,6 +186,9 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 			continue
 		}
 		for i, r := range records {
+			if r.isRoster() {
+				continue
+			}
 			e := byEvent[r.event()]
 			if e == nil {
 				e = &entry{record: r, left: r.Pending}
@@ -199,6 +207,13 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 		return bytes.Compare([]byte(a.event()), []byte(b.event())) // the same winner for everybody
 	})
 	return entries, err
+}
+
+// giveUp has events wait no longer for tokens that were forgotten.
+func (g *Group) giveUp(entries []*entry) {
+	for _, e := range entries {
+		e.left = slices.DeleteFunc(slices.Clone(e.left), func(name string) bool { return !g.waits(name) })
+	}
 }
 
 // called says whether a name in a record means a member.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"oneslot.dev/oneslot/config"
@@ -199,7 +200,7 @@ func (g *Group) isOwing(s *seat) bool {
 func (g *Group) lookAround(l *link) error {
 	_, err := g.inTurn(g.ctx, func() (bool, error) {
 		_, records, err := g.readRecords(l)
-		if err != nil || len(records) == 0 {
+		if err != nil || !slices.ContainsFunc(records, func(r record) bool { return !r.isRoster() }) {
 			return false, err
 		}
 		with := g.reference(l.seat)

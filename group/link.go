@@ -29,6 +29,10 @@ type link struct {
 	// used counts the calls under way and the sessions that are held.
 	used atomic.Int64
 
+	enrolled []string // the token's roster (roster.go); guarded by Group.mu
+	forgot   []record // the notes about tokens that were given up; likewise
+	learned  bool     // both were read; likewise
+
 	mu   sync.Mutex // guards idle
 	idle []member.Session
 }

@@ -35,7 +35,7 @@ func (g *Group) Member(name string) member.Member {
 // Reconfigure gives the group other options and members, in this order, while it
 // works (R5). A member that it has already, the same value, stays as it is. One that it
 // has no longer gets nothing new, finishes what it has, and is left. A new one is
-// synced before it serves. Records that wait for a member that was removed stay:
+// synced before it serves. Changes are recorded for a member that was removed (roster.go):
 // should it ever come back, what was destroyed does not.
 func (g *Group) Reconfigure(options config.Group, members []member.Member) {
 	g.present.Store(&options)

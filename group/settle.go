@@ -38,7 +38,7 @@ func (g *Group) settleJournal(joining *link) (did bool, err error) {
 // It returns the time of the last such record.
 func (g *Group) settleFor(ids ...wire.Identity) (last time.Time) {
 	members := g.readyBut(nil)
-	if g.size() == 1 {
+	if g.alone() {
 		return last
 	}
 	if _, err := g.settleAmong(members, func(r *record) bool {

@@ -135,6 +135,9 @@ func (g *Group) lookAt(ctx context.Context, s *seat, pin pkcs11.PIN, wrong error
 		conn.Close()
 		return nil, nil, err
 	}
+	g.mu.Lock()
+	s.link = l
+	g.mu.Unlock()
 	switch {
 	case pin == nil:
 	case wrong != nil:

@@ -50,7 +50,7 @@ func (g *Group) sync(s *seat, l *link) error {
 	ctx, cancel := context.WithTimeout(g.ctx, startPatience)
 	defer cancel()
 	g.awaitEarlier(ctx, s)
-	if err := g.sameDomain(s); err != nil {
+	if err := errors.Join(g.sameDomain(s), g.readmit(l)); err != nil {
 		return err
 	}
 	for round := 1; ; round++ {
@@ -63,6 +63,9 @@ func (g *Group) sync(s *seat, l *link) error {
 		case err != nil:
 			return err
 		case !again:
+			if err := g.enroll(l); err != nil {
+				return err
+			}
 			g.mu.Lock()
 			s.owing = c.owing
 			g.mu.Unlock()

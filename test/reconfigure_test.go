@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	p11 "github.com/miekg/pkcs11"
+
 	"oneslot.dev/oneslot/control"
 	"oneslot.dev/oneslot/test/token"
 )
@@ -276,4 +278,92 @@ func TestRecoveryAttempts(t *testing.T) {
 	w.oneslot("group", "recover")
 	w.must(w.Ready())
 	unharmed(t, load)
+}
+
+// serial is the serial number of a member's token.
+func (w *world) serial(member string) (serial string) {
+	w.t.Helper()
+	w.must(w.Wait(member, "shows its serial number", func(m control.Member) bool {
+		serial = m.TokenSerial
+		return serial != ""
+	}))
+	return serial
+}
+
+// K5: a key that was destroyed while its member was out of the configuration does
+// not come back with it. A token that was given up for good is waited for no
+// longer, and quarantined if it returns as it was.
+func TestRemovedMemberReturns(t *testing.T) {
+	w := newWorld(t, 3)
+	a := w.login()
+	a.ec(token.Label("first"))
+	a.ec(token.Label("second"))
+	a.ec(token.Label("stays"))
+	serial := w.serial("b")
+
+	w.oneslot("group", "remove-member", w.Token, "b")
+	w.has("a", "c")
+	a.restart() // who destroys never knew the member
+	for _, o := range a.find("first") {
+		w.must(a.DestroyObject(a.s, o))
+	}
+	w.oneslot("group", "add-member", w.Token, "b")
+	w.has("a", "c", "b")
+	w.must(w.Ready("b"))
+	if n := a.count(token.Label("first")) + len(w.pairsLabelled("b", "first")); n != 0 {
+		t.Errorf("%d objects that were destroyed came back", n)
+	}
+
+	w.oneslot("group", "remove-member", w.Token, "b")
+	w.has("a", "c")
+	for _, o := range a.find("second") {
+		w.must(a.DestroyObject(a.s, o))
+	}
+	if out := w.oneslot("group", "forget", w.Token, serial, "--pin-from=env:PIN"); !strings.Contains(out, "2 records wait for it") {
+		t.Errorf("oneslot group forget says: %s", out)
+	}
+	if out := w.oneslot("group", "forget", w.Token, serial, "--pin-from=env:PIN", "--yes"); !strings.Contains(out, "forgotten") || !strings.Contains(out, "a, c") {
+		t.Errorf("oneslot group forget --yes says: %s", out)
+	}
+	w.oneslot("group", "add-member", w.Token, "b")
+	w.has("a", "c", "b")
+	w.quarantined("b", "given up")
+	if n := a.count(token.Label("second")); n != 0 {
+		t.Errorf("%d objects that were destroyed came back", n)
+	}
+	w.fresh("b")
+	w.oneslot("group", "remove-member", w.Token, "b")
+	w.has("a", "c")
+	w.oneslot("group", "add-member", w.Token, "b")
+	w.has("a", "c", "b")
+	w.must(w.Ready("a", "c", "b"))
+	if n := len(w.pairsLabelled("b", "stays")); n != 2 {
+		t.Errorf("the fresh token has %d halves of the pair", n)
+	}
+}
+
+func (a *app) find(label string) []p11.ObjectHandle {
+	a.w.t.Helper()
+	found, err := a.Find(a.s, token.Label(label))
+	a.w.must(err)
+	if len(found) == 0 {
+		a.w.t.Errorf("nothing is called %q", label)
+	}
+	return found
+}
+
+// pairsLabelled lists what is called so on a member's own token.
+func (w *world) pairsLabelled(member, label string) []string {
+	w.t.Helper()
+	c := w.Command("pkcs11-tool", "--module", w.SoftHSM, "--token-label", w.Token, "--login", "--pin", w.PIN, "--list-objects")
+	c.Env = append(c.Env, w.Bare(member))
+	out, err := c.Output()
+	w.must(err)
+	var list []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "label:") && strings.Contains(line, label) {
+			list = append(list, line)
+		}
+	}
+	return list
 }

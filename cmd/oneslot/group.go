@@ -28,6 +28,7 @@ type groupCommand struct {
 	Retry         groupRetry   `cmd:"" help:"Set how often a failed member is tried: -1 for ever, 0 not at all."`
 	Interval      groupPause   `cmd:"" help:"Set the time between two attempts, such as 60s."`
 	GroupOnly     groupOnly    `cmd:"" aliases:"ha-only" help:"Show applications the groups alone, or their members too."`
+	Forget        groupForget  `cmd:"" help:"Give up a token that left the group for good, with the records that wait for it."`
 	Sync          syncCommand  `cmd:"" aliases:"synchronize" help:"Bring members to hold the same: oneslot sync."`
 }
 
