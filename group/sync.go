@@ -63,9 +63,6 @@ func (g *Group) sync(s *seat, l *link) error {
 		case err != nil:
 			return err
 		case !again:
-			if err := g.enroll(l); err != nil {
-				return err
-			}
 			g.mu.Lock()
 			s.owing = c.owing
 			g.mu.Unlock()
@@ -129,7 +126,9 @@ func (g *Group) round(c *comparison, quiet bool) (again bool, err error) {
 	if quiet {
 		return again, g.hush(func() error {
 			if again, err = g.equalise(c); err == nil && !again {
-				again = !g.admit(c.link.seat, c.link, begun)
+				if err = g.enroll(c.link); err == nil {
+					again = !g.admit(c.link.seat, c.link, begun)
+				}
 			}
 			return err
 		})
@@ -139,7 +138,9 @@ func (g *Group) round(c *comparison, quiet bool) (again bool, err error) {
 	}
 	return again, g.hush(func() error {
 		if again, err = g.settleJournal(c.link); err == nil && !again {
-			again = !g.admit(c.link.seat, c.link, begun)
+			if err = g.enroll(c.link); err == nil {
+				again = !g.admit(c.link.seat, c.link, begun)
+			}
 		}
 		return err
 	})
