@@ -5,6 +5,9 @@ package host_test
 import (
 	"bytes"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -229,4 +232,50 @@ func TestDirectAnswersAsGo(t *testing.T) {
 			s.Must(&wire.GenerateRandom{RandomRoom: room(8)})
 		}
 	})
+}
+
+// F2: a call that takes long gives signs of life on the direct path, too.
+func TestDirectGivesSignsOfLife(t *testing.T) {
+	dir := t.TempDir()
+	so, pipe := filepath.Join(dir, "waiting.so"), filepath.Join(dir, "pipe")
+	script := "cc -shared -fPIC -Wall -Wextra -Werror -DSOFTHSM='\"" + hosttest.SoftHSM + "\"' $(pkg-config --cflags p11-kit-1) testdata/waiting.c -ldl -o " + so
+	if out, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
+		t.Fatalf("waiting.c: %v\n%s", err, out)
+	}
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	soft := hosttest.Token(t, "waiting")
+	client := hosttest.StartModule(t, []string{soft.Env(), "WAITING=" + pipe}, "--module", so, "--token", soft.Label)
+	s := hosttest.Open(t, client, wire.GroupView)
+	s.Must(&wire.GenerateRandom{RandomRoom: wire.Room{Capacity: 8}}) // the next is answered directly
+	done := make(chan struct{})
+	call := &wire.GenerateRandom{RandomRoom: wire.Room{Capacity: 13}}
+	go func() {
+		defer close(done)
+		s.Do(call)
+	}()
+	last := client.LastSign()
+	for signs, deadline := 0, time.Now().Add(hosttest.Patience); signs < 2; {
+		if now := client.LastSign(); now.After(last) {
+			last = now
+			signs++
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no sign of life")
+		}
+		<-time.NewTimer(50 * time.Millisecond).C
+	}
+	select {
+	case <-done:
+		t.Fatal("the call did not wait")
+	default:
+	}
+	if err := os.WriteFile(pipe, []byte{1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if call.Result() != pkcs11.CKR_OK {
+		t.Error(call.Result())
+	}
 }
