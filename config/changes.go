@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// later is added to what running applications do not see.
+const later = ", for applications that start from now on"
+
 // Changes says in words what differs between two configurations, for the log.
 func Changes(old, new *Config) (out []string) {
 	for i := range new.Members {
@@ -38,7 +41,15 @@ func Changes(old, new *Config) (out []string) {
 		}
 	}
 	if old.GroupOnly != new.GroupOnly {
-		out = append(out, fmt.Sprintf("group_only is %v, for applications that start from now on", new.GroupOnly))
+		out = append(out, fmt.Sprintf("group_only is %v", new.GroupOnly)+later)
+	}
+	for _, option := range []struct {
+		key  string
+		same bool
+	}{{"log", old.Log == new.Log}, {"runtime_dir", old.RuntimeDir == new.RuntimeDir}, {"member_program", old.MemberProgram == new.MemberProgram}} {
+		if !option.same {
+			out = append(out, option.key+" is another one"+later)
+		}
 	}
 	return out
 }
@@ -50,7 +61,11 @@ func groupChanges(old, new *Group) (out []string) {
 			continue
 		}
 		key := a.Type().Field(i).Tag.Get("toml")
-		out = append(out, fmt.Sprintf("group %s: %s is %v, was %v", new.Name, key, b.Field(i).Interface(), a.Field(i).Interface()))
+		text := fmt.Sprintf("group %s: %s is %v, was %v", new.Name, key, b.Field(i).Interface(), a.Field(i).Interface())
+		if key == "label" { // a slot does not change its identity (rule G3)
+			text += later
+		}
+		out = append(out, text)
 	}
 	return out
 }

@@ -76,8 +76,9 @@ type Member struct {
 	LastErrorAt time.Time `json:"last_error_at,omitzero"`
 	TokenLabel  string    `json:"token_label"`
 	TokenSerial string    `json:"token_serial"`
-	Objects     int       `json:"objects"`       // known on the token
-	PID         int       `json:"pid,omitempty"` // of a local member's process
+	Objects     int       `json:"objects"`        // known on the token
+	PID         int       `json:"pid,omitempty"`  // of a local member's process for the first application
+	PIDs        []int     `json:"pids,omitempty"` // of all of them, one for each application
 
 	// Deadlines are what ends some day, without which it cannot be reached.
 	Deadlines []Deadline `json:"deadlines,omitempty"`

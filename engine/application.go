@@ -184,6 +184,10 @@ func (a *application) report(e group.Event) {
 	switch e.Code {
 	case group.MemberConnecting, group.MemberSyncing:
 		level = slog.LevelDebug
+	case group.MemberReady:
+		if e.Again {
+			level = slog.LevelDebug // it only got a login: one event for one change (O3)
+		}
 	case group.MemberDown, group.ObjectNotCopied, group.ChangeMissed:
 		level = slog.LevelWarn
 	case group.MemberQuarantined, group.JournalUnreadable:

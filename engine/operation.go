@@ -258,7 +258,7 @@ func (sl *slot) setProven(op *operation) {
 
 // choice is how the slot's operations find their member (L1, L4).
 func (sl *slot) choice(multipart bool) group.Choice {
-	if multipart && sl.virtual != nil && sl.virtual.Multipart == config.MultipartPrimary {
+	if multipart && sl.virtual != nil && sl.group.Options().Multipart == config.MultipartPrimary {
 		return group.Primary
 	}
 	return group.Balance
@@ -328,7 +328,7 @@ func (op *operation) deliver(out []byte) {
 
 func (sl *slot) replayLimit() int {
 	if sl.virtual != nil {
-		return int(sl.virtual.ReplayLimit)
+		return int(sl.group.Options().ReplayLimit)
 	}
 	return 0
 }

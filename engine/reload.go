@@ -14,7 +14,7 @@ import (
 // Groups take their new members, roles and options; new groups are appended as
 // slots; the slots of groups and members that are gone stay in the list, without
 // a token. The identity of a slot never changes, so a new label shows in
-// applications that start later, as do multipart, replay_limit and group_only.
+// applications that start later, as does group_only.
 func (e *Engine) Reload(cfg *config.Config) {
 	e.reloading.Lock()
 	defer e.reloading.Unlock()

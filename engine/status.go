@@ -55,7 +55,10 @@ func (s *slot) status() control.Group {
 	for i, m := range snap.Members {
 		member := control.Member{
 			Name: m.Name, Role: control.Active, Primary: i == snap.Primary, State: m.State.String(), Since: m.Since,
-			Outstanding: m.Outstanding, Calls: m.Answered, Failures: m.Failures, TokenSerial: m.Serial, Objects: m.Objects, PID: m.PID,
+			Outstanding: m.Outstanding, Calls: m.Answered, Failures: m.Failures, TokenSerial: m.Serial, Objects: m.Objects,
+		}
+		if m.PID != 0 {
+			member.PID, member.PIDs = m.PID, []int{m.PID}
 		}
 		if m.Standby {
 			member.Role = control.Standby
@@ -95,6 +98,7 @@ func merge(g *control.Group, other control.Group) {
 		if o.State != group.Ready.String() && m.State == group.Ready.String() {
 			m.State, m.Since = o.State, o.Since
 		}
+		m.PIDs = append(m.PIDs, o.PIDs...)
 	}
 }
 

@@ -15,6 +15,7 @@ type Event struct {
 	From, To State  // of changes of state
 	Cause    error  // why, or nil
 	Text     string // what else there is to say
+	Again    bool   // it was ready before on this connection, and is once more: no news for an operator
 }
 
 // Code is the stable name of a kind of event, for those who watch the log.

@@ -74,6 +74,9 @@ func (g *Group) newSeat(m member.Member) *seat {
 // option is the group's options as they are now.
 func (g *Group) option() *config.Group { return g.present.Load() }
 
+// Options are the group's options as they are now; not to be changed.
+func (g *Group) Options() *config.Group { return g.option() }
+
 // size is the number of members.
 func (g *Group) size() int {
 	g.mu.Lock()

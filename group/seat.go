@@ -22,6 +22,7 @@ type seat struct {
 
 	// Guarded by Group.mu.
 	state       State
+	announced   bool // that it is ready was said, and holds but for a login that it is given
 	since       time.Time
 	cause       error // of the last failure
 	causeAt     time.Time

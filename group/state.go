@@ -54,5 +54,7 @@ func (g *Group) move(s *seat, to State, cause error) Event {
 		}
 	}
 	g.broadcast()
-	return Event{Time: s.since, Code: codeOf(to), Group: g.name, Member: s.member.Name(), Serial: s.serial, From: from, To: to, Cause: cause}
+	again := to == Ready && s.announced
+	s.announced = to == Ready || to == Syncing && s.announced
+	return Event{Again: again, Time: s.since, Code: codeOf(to), Group: g.name, Member: s.member.Name(), Serial: s.serial, From: from, To: to, Cause: cause}
 }

@@ -4,6 +4,7 @@ package test_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,9 @@ func TestKilledMemberCostsNoCall(t *testing.T) {
 	a := w.login()
 	load := a.load(threads, a.everything()...)
 	w.must(w.Works("b"))
+	if n := strings.Count(w.log(), "member b of group sandbox is ready"); n != 1 {
+		t.Errorf("the log says %d times that member b is ready (O3)", n)
+	}
 	w.replaced("b", w.Kill)
 	w.must(w.Ready())
 	w.must(w.Works("b"))

@@ -61,6 +61,7 @@ func TestServedApplicationsSurviveMembers(t *testing.T) {
 		return len(w.PIDs("b")) == 2
 	})
 	w.must(w.Works("b"))
+	w.must(w.Wait("b", "shows both processes", func(m control.Member) bool { return len(m.PIDs) == 2 }))
 	w.must(w.Kill("b"))
 	w.await("two processes for member b again", func() bool {
 		return len(w.PIDs("b")) == 2
