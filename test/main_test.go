@@ -7,6 +7,7 @@
 package test_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,6 +40,11 @@ func run(m *testing.M) int {
 	// Engines and member processes inherit this. They have no terminal to tell
 	// what the race detector found.
 	os.Setenv("GORACE", "log_path="+filepath.Join(bin, "race"))
+	// Tests in namespaces mostly wait.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := m.Run()
 	races, _ := filepath.Glob(filepath.Join(bin, "race.*"))
 	for _, race := range races {

@@ -20,7 +20,7 @@ import (
 func sandboxBench(t *testing.T) (b *bench, dir string) {
 	t.Helper()
 	if _, err := exec.LookPath("softhsm2-util"); err != nil {
-		t.Skip("softhsm2-util is not installed")
+		t.Fatal("softhsm2-util is not installed: run make deps")
 	}
 	top, err := os.MkdirTemp("", "box")
 	if err != nil {
