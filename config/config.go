@@ -161,7 +161,9 @@ type Group struct {
 
 	// KeyExport permits the weaker way of copying keys, for tokens that
 	// cannot mark the domain key as trusted (K7): whoever holds the PIN of
-	// such a token can then take keys out of it.
+	// such a token can then take keys out of it. It is a property of the
+	// domain too: set it before the members join one with
+	// `oneslot domain join`. Without it such a token keeps its keys to itself.
 	KeyExport bool `toml:"key_export" default:"false"`
 }
 

@@ -4,7 +4,6 @@ package group
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -220,7 +219,7 @@ func (g *Group) importAll(from *Place, sprouts []*sprout) {
 	done := make(chan struct{})
 	for i, l := range others {
 		go func() {
-			imported[i], lost[i] = g.importOn(l, sprouts)
+			imported[i], lost[i] = g.importOn(from.seat, l, sprouts)
 			done <- struct{}{}
 		}()
 	}
@@ -241,11 +240,11 @@ func (g *Group) importAll(from *Place, sprouts []*sprout) {
 
 // importOn copies the objects to one member. Those that failed have no handle;
 // lost is the one whose answer was lost, or -1.
-func (g *Group) importOn(l *link, sprouts []*sprout) (out []At, lost int) {
+func (g *Group) importOn(from *seat, l *link, sprouts []*sprout) (out []At, lost int) {
 	out = make([]At, len(sprouts))
 	for i, s := range sprouts {
 		if s.blob == nil {
-			g.say(ObjectNotCopied, l.seat, nil, describe(&s.identity)+" was created so that it cannot be copied")
+			g.say(ObjectNotCopied, l.seat, nil, describe(&s.identity)+" was created so that it cannot be copied"+g.stays(from))
 			continue
 		}
 		call := wire.Import{Blob: s.blob, Token: true, Copies: s.copies}
@@ -259,7 +258,7 @@ func (g *Group) importOn(l *link, sprouts []*sprout) (out []At, lost int) {
 				g.drop(l, errRefused(call.Number(), call.RV)) // it is asked again when it comes back
 				return out, -1
 			}
-			g.say(ObjectNotCopied, l.seat, fmt.Errorf("import: %w", call.RV), describe(&s.identity))
+			g.say(ObjectNotCopied, l.seat, importError(call.RV), describe(&s.identity))
 		default:
 			out[i] = At{l.seat.index, l.epoch, call.Identity.Object}
 		}

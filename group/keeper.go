@@ -84,7 +84,7 @@ func (g *Group) connect(s *seat) (*link, error) {
 	epoch := g.epochs
 	seen := s.serial
 	g.mu.Unlock()
-	l, err := newLink(s, conn, epoch, g.view)
+	l, err := newLink(s, conn, epoch, g.viewOf())
 	if err != nil {
 		conn.Close()
 		return nil, err

@@ -38,8 +38,13 @@ func (g *Group) Member(name string) member.Member {
 // synced before it serves. Changes are recorded for a member that was removed (roster.go):
 // should it ever come back, what was destroyed does not.
 func (g *Group) Reconfigure(options config.Group, members []member.Member) {
+	before := g.option().KeyExport
 	g.present.Store(&options)
 	g.mu.Lock()
+	var anew []*link
+	if before != options.KeyExport {
+		anew = g.exporters()
+	}
 	old := g.seats
 	g.seats = nil
 	var fresh []*seat
@@ -71,6 +76,9 @@ func (g *Group) Reconfigure(options config.Group, members []member.Member) {
 	g.mu.Unlock()
 	for _, s := range leaving {
 		g.dismiss(s)
+	}
+	for _, l := range anew {
+		g.drop(l, errPermission)
 	}
 	if options.Recovery != config.RecoverManual {
 		g.wakeDown() // the interval or the attempts may be other ones now

@@ -130,7 +130,7 @@ func (g *Group) lookAt(ctx context.Context, s *seat, pin pkcs11.PIN, wrong error
 	}
 	about := conn.Token()
 	s.serial = pkcs11.Unpad(about.Token.Serial[:])
-	l, err := newLink(s, conn, uint64(s.index)+1, g.view)
+	l, err := newLink(s, conn, uint64(s.index)+1, g.viewOf())
 	if err != nil {
 		conn.Close()
 		return nil, nil, err

@@ -321,7 +321,7 @@ func nameOf(i *wire.Identity) string {
 func (g *Group) reportSingle(at, lacking *link, objects []wire.Identity) {
 	for i := range objects {
 		if objects[i].Flags&wire.Copyable == 0 {
-			g.say(ObjectNotCopied, lacking.seat, nil, describe(&objects[i])+": cannot leave member "+at.seat.member.Name()+", and is used there only")
+			g.say(ObjectNotCopied, lacking.seat, nil, describe(&objects[i])+": cannot leave member "+at.seat.member.Name()+", and is used there only"+g.stays(at.seat))
 		}
 	}
 }

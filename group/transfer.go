@@ -109,7 +109,7 @@ func (g *Group) copy(from, to *link, id *wire.Identity, copies uint64) (uint64, 
 		return 0, err
 	}
 	if in.RV != pkcs11.CKR_OK {
-		return 0, fmt.Errorf("member %s does not import it: %w", to.seat.member.Name(), in.RV)
+		return 0, fmt.Errorf("member %s does not take it: %w", to.seat.member.Name(), importError(in.RV))
 	}
 	return in.Identity.Object, nil
 }

@@ -32,8 +32,9 @@ type wish struct {
 // adjust prepares a template for an object that is to be copied. A key that the
 // application wants to be non-extractable is made extractable under trusted
 // keys only, of which the strict domain key is the only one (rule K6).
-func adjust(t pkcs11.Template, class uint64) *wish {
+func (s *session) adjust(t pkcs11.Template, class uint64) *wish {
 	w := &wish{native: t}
+	keys := s.domain()
 	for _, kind := range heldKinds {
 		if a := t.Find(kind); a != nil && !t.Bool(kind, true) {
 			w.held = append(w.held, *a)
@@ -50,12 +51,25 @@ func adjust(t pkcs11.Template, class uint64) *wish {
 	}
 	// The default of CKA_EXTRACTABLE is the token's choice (PKCS#11 2.40,
 	// table 29). Ours is the careful one.
-	if w.secret = !t.Bool(pkcs11.CKA_EXTRACTABLE, false); w.secret {
+	w.secret = !t.Bool(pkcs11.CKA_EXTRACTABLE, false)
+	if keys.byExport() && !s.exports {
+		// It is not to be copied, so it is made as asked for.
+		w.native = w.native.With(pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, !w.secret))
+		w.secret = false
+		return w
+	}
+	if keys.byExport() {
+		w.shown = append(w.shown, pkcs11.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, t.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false)))
+	}
+	if w.secret {
 		w.shown = append(w.shown,
 			pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, false), pkcs11.Bool(pkcs11.CKA_SENSITIVE, t.Bool(pkcs11.CKA_SENSITIVE, true)),
 			pkcs11.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, t.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false)))
 		w.native = w.native.With(pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, true), pkcs11.Bool(pkcs11.CKA_SENSITIVE, true),
 			pkcs11.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, true))
+	}
+	if keys.byExport() {
+		w.native = w.native.Without(pkcs11.CKA_WRAP_WITH_TRUSTED) // no key there is trusted
 	}
 	return w
 }
@@ -118,7 +132,7 @@ func (s *session) CreateObject(ctx context.Context, c *wire.CreateObject) pkcs11
 		return s.raw.CreateObject(ctx, c)
 	}
 	class, _ := c.Template.Ulong(pkcs11.CKA_CLASS)
-	w := adjust(c.Template, class)
+	w := s.adjust(c.Template, class)
 	if class == pkcs11.CKO_PRIVATE_KEY {
 		w.native = withPublicInfo(w.native)
 	}
@@ -145,7 +159,7 @@ func (s *session) GenerateKey(ctx context.Context, c *wire.GenerateKey) pkcs11.R
 	if !s.copying(c.Template) {
 		return s.raw.GenerateKey(ctx, c)
 	}
-	w := adjust(c.Template, generated(c.Mechanism.Type))
+	w := s.adjust(c.Template, generated(c.Mechanism.Type))
 	made := wire.GenerateKey{Mechanism: c.Mechanism, Template: w.native}
 	rv := s.finish(s.raw.GenerateKey(ctx, &made), made.Key, w)
 	c.Key, c.Returned = made.Key, made.Returned
@@ -160,7 +174,7 @@ func (s *session) GenerateKeyPair(ctx context.Context, c *wire.GenerateKeyPair) 
 	if !s.copying(c.Private) {
 		return s.raw.GenerateKeyPair(ctx, c)
 	}
-	public, private := adjust(c.Public, pkcs11.CKO_PUBLIC_KEY), adjust(c.Private, pkcs11.CKO_PRIVATE_KEY)
+	public, private := s.adjust(c.Public, pkcs11.CKO_PUBLIC_KEY), s.adjust(c.Private, pkcs11.CKO_PRIVATE_KEY)
 	made := wire.GenerateKeyPair{Mechanism: c.Mechanism, Public: public.native,
 		Private: private.native.Without(pkcs11.CKA_PUBLIC_KEY_INFO)}
 	if rv := s.raw.GenerateKeyPair(ctx, &made); rv != pkcs11.CKR_OK {
@@ -192,7 +206,7 @@ func (s *session) UnwrapKey(ctx context.Context, c *wire.UnwrapKey) pkcs11.RV {
 		return s.raw.UnwrapKey(ctx, c)
 	}
 	class, _ := c.Template.Ulong(pkcs11.CKA_CLASS)
-	w := adjust(c.Template.Without(pkcs11.CKA_PUBLIC_KEY_INFO), class)
+	w := s.adjust(c.Template.Without(pkcs11.CKA_PUBLIC_KEY_INFO), class)
 	made := *c
 	made.Template = w.native
 	rv := s.finish(s.raw.UnwrapKey(ctx, &made), made.Key, w)
@@ -215,7 +229,7 @@ func (s *session) DeriveKey(ctx context.Context, c *wire.DeriveKey) pkcs11.RV {
 	if rv != pkcs11.CKR_OK {
 		return pkcs11.CKR_KEY_HANDLE_INVALID
 	}
-	w := adjust(c.Template, pkcs11.CKO_SECRET_KEY)
+	w := s.adjust(c.Template, pkcs11.CKO_SECRET_KEY)
 	w.base = &base
 	made := *c
 	made.Template = w.native
@@ -243,7 +257,7 @@ func (s *session) CopyObject(ctx context.Context, c *wire.CopyObject) pkcs11.RV 
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	case reserved(c.Template):
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
-	case !s.group || !s.domain().complete():
+	case !s.guards() || !s.domain().complete():
 		return s.raw.CopyObject(ctx, c)
 	}
 	base, rv := s.visible(c.Source)
@@ -267,8 +281,12 @@ func (s *session) CopyObject(ctx context.Context, c *wire.CopyObject) pkcs11.RV 
 			}
 		}
 	}
+	w.native = s.domain().strip(w.native)
 	made := wire.CopyObject{Source: c.Source, Template: w.native}
 	rv = s.finish(s.raw.CopyObject(ctx, &made), made.Object, w)
+	if rv == pkcs11.CKR_OK && s.domain().byExport() {
+		rv = s.recordCopy(made.Object, w.shown)
+	}
 	c.Object = made.Object
 	return rv
 }
@@ -280,10 +298,16 @@ func (s *session) WrapKey(ctx context.Context, c *wire.WrapKey) pkcs11.RV {
 		return pkcs11.CKR_WRAPPING_KEY_HANDLE_INVALID
 	case s.token.isDomainKey(c.Key):
 		return pkcs11.CKR_KEY_HANDLE_INVALID
-	case s.group && s.domain() != nil:
+	case s.guards() && s.domain() != nil:
 		k, rv := s.identify(c.Key)
-		if rv == pkcs11.CKR_OK && !s.shown(&k).Bool(pkcs11.CKA_EXTRACTABLE, true) {
+		exported := s.domain().byExport()
+		switch {
+		case rv != pkcs11.CKR_OK && exported:
+			return pkcs11.CKR_KEY_HANDLE_INVALID // nobody else guards it
+		case rv == pkcs11.CKR_OK && !s.shown(&k).Bool(pkcs11.CKA_EXTRACTABLE, true):
 			return pkcs11.CKR_KEY_UNEXTRACTABLE
+		case exported && s.shown(&k).Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false):
+			return pkcs11.CKR_KEY_NOT_WRAPPABLE
 		}
 	}
 	return s.raw.WrapKey(ctx, c)

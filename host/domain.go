@@ -21,12 +21,19 @@ const (
 	openLabel = "oneslot domain open 1"
 	// The seal key authenticates what travels or is stored beside keys.
 	sealLabel = "oneslot domain seal 1"
+	// The export key takes the place of the strict one on a token that cannot
+	// mark it as trusted (rule K7, export.go).
+	exportLabel = "oneslot domain export 1"
 )
 
 // The data objects in which records lie, by their CKA_APPLICATION.
 const (
 	originApplication  = "oneslot origin 1"
 	journalApplication = "oneslot journal 1"
+
+	// The sign of a domain of a token without a strict key: the export key
+	// is private, and a domain must be known before the login.
+	domainApplication = "oneslot domain 1"
 )
 
 // domainKeys are the handles of a token's domain keys. open and seal are zero
@@ -34,7 +41,14 @@ const (
 type domainKeys struct {
 	id                 []byte
 	strict, open, seal uint64
+
+	// exported: strict is the export key. Nothing in the token guards the keys
+	// it wraps; this process does. It is zero until somebody has logged in.
+	exported bool
+	sign     uint64 // of the domain, if exported
 }
+
+func (d *domainKeys) byExport() bool { return d != nil && d.exported }
 
 // complete says whether keys can be copied.
 func (d *domainKeys) complete() bool { return d != nil && d.strict != 0 && d.open != 0 && d.seal != 0 }
@@ -79,14 +93,19 @@ func (s *session) findDomain() (*domainKeys, pkcs11.RV) {
 	strict, rv := s.objects(pkcs11.Template{
 		pkcs11.Ulong(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(strictLabel)),
 		pkcs11.Bool(pkcs11.CKA_TRUSTED, true)})
-	if rv != pkcs11.CKR_OK || len(strict) == 0 {
-		return nil, rv
-	}
-	read, rv := s.read(strict[0], pkcs11.CKA_ID)
 	if rv != pkcs11.CKR_OK {
 		return nil, rv
 	}
-	keys := &domainKeys{id: read.Bytes(pkcs11.CKA_ID), strict: strict[0]}
+	var keys *domainKeys
+	if len(strict) > 0 {
+		read, rv := s.read(strict[0], pkcs11.CKA_ID)
+		if rv != pkcs11.CKR_OK {
+			return nil, rv
+		}
+		keys = &domainKeys{id: read.Bytes(pkcs11.CKA_ID), strict: strict[0]}
+	} else if keys, rv = s.findExport(); rv != pkcs11.CKR_OK || keys == nil {
+		return nil, rv
+	}
 	for _, other := range []struct {
 		label string
 		into  *uint64
@@ -113,7 +132,7 @@ func (s *session) describeDomain(d *wire.Description) pkcs11.RV {
 	}
 	s.token.setDomain(keys, epoch)
 	if keys != nil {
-		d.Domain, d.Cloning = keys.id, true
+		d.Domain, d.Cloning = keys.id, !keys.exported
 	}
 	return pkcs11.CKR_OK
 }
@@ -137,11 +156,13 @@ func hides(k *known) bool {
 }
 
 func reservedLabel(label []byte) bool {
-	return string(label) == strictLabel || string(label) == openLabel || string(label) == sealLabel
+	return string(label) == strictLabel || string(label) == openLabel || string(label) == sealLabel ||
+		string(label) == exportLabel
 }
 
 func reservedApplication(application []byte) bool {
-	return string(application) == originApplication || string(application) == journalApplication
+	return string(application) == originApplication || string(application) == journalApplication ||
+		string(application) == domainApplication
 }
 
 // reserved says whether a template names an object as only ours are named.

@@ -130,6 +130,11 @@ func (s *session) unsealed(k *known) (*blob, pkcs11.RV) {
 			b.attributes = b.attributes.With(*a)
 		}
 	}
+	if keys := s.domain(); keys.byExport() && secret(k.Class) &&
+		(!b.shown.Bool(pkcs11.CKA_EXTRACTABLE, false) || b.shown.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false)) {
+		// A token that can is to guard it.
+		b.attributes = b.attributes.With(pkcs11.Bool(pkcs11.CKA_SENSITIVE, true), pkcs11.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, true))
+	}
 	if isKey(k.Class) {
 		lists, rv := s.readLists(k.Object)
 		if rv != pkcs11.CKR_OK {

@@ -141,7 +141,11 @@ func (s *session) copyable(k *known) {
 		if !k.attributes.Bool(pkcs11.CKA_EXTRACTABLE, false) || stateful(k.KeyType) || len(k.Fingerprint) == 0 {
 			return
 		}
-		if keys := s.domain(); keys.complete() && s.wraps(k, keys) {
+		keys := s.domain()
+		if keys.byExport() && !s.exports {
+			return // nobody permitted it (rule K7)
+		}
+		if keys.complete() && s.wraps(k, keys) {
 			k.Flags |= wire.Copyable
 		}
 	}

@@ -17,6 +17,7 @@ import (
 //	CKR_DATA_INVALID           not a blob, or of another version
 //	CKR_DOMAIN_PARAMS_INVALID  from another domain, or the token is in none
 //	CKR_WRAPPED_KEY_INVALID    the seal is broken, or another key came out
+//	CKR_ACTION_PROHIBITED      the token copies by key export, which is not permitted
 func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 	b, ok := decodeBlob(bytes.Clone(c.Blob))
 	if !ok {
@@ -55,8 +56,11 @@ func (s *session) accept(b *blob) pkcs11.RV {
 		return pkcs11.CKR_USER_NOT_LOGGED_IN
 	}
 	right, rv := s.sealed(keys, b.body(), b.seal)
-	if rv == pkcs11.CKR_OK && !right {
+	switch {
+	case rv == pkcs11.CKR_OK && !right:
 		return pkcs11.CKR_WRAPPED_KEY_INVALID
+	case rv == pkcs11.CKR_OK && keys.exported && !s.exports && secret(b.identity.Class):
+		return pkcs11.CKR_ACTION_PROHIBITED
 	}
 	return rv
 }
@@ -126,6 +130,7 @@ func (s *session) materialise(b *blob, template pkcs11.Template) (uint64, pkcs11
 	if b.carry == carryStrict {
 		by = keys.strict
 	}
+	template = keys.strip(template)
 	c := wire.UnwrapKey{Mechanism: pkcs11.Mechanism{Type: b.mechanism, Null: true}, Unwrapping: by,
 		Wrapped: wire.Data(b.wrapped), Template: template}
 	rv := s.write(func() pkcs11.RV { return s.raw.UnwrapKey(bg, &c) })

@@ -22,6 +22,8 @@ const minSecret = 32
 //	CKR_DOMAIN_PARAMS_INVALID  the token is in another domain
 //	CKR_PIN_INVALID            the user's PIN is wrong
 //	CKR_PIN_INCORRECT          the security officer's PIN is wrong
+//	CKR_ATTRIBUTE_TYPE_INVALID the token cannot guard keys by a trusted one, and
+//	                           key export is not permitted
 //
 // A PIN is tried once. The user's is tried first, so that nothing is left half
 // done when it is wrong.
@@ -29,7 +31,7 @@ func (s *session) Join(_ context.Context, c *wire.Join) pkcs11.RV {
 	if len(c.Secret) < minSecret {
 		return pkcs11.CKR_KEY_SIZE_RANGE
 	}
-	material, err := derive(c.Secret)
+	material, err := derive(c.Secret, c.Export)
 	if err != nil {
 		return pkcs11.CKR_GENERAL_ERROR
 	}
@@ -45,24 +47,41 @@ func (s *session) Join(_ context.Context, c *wire.Join) pkcs11.RV {
 	if rv == pkcs11.CKR_PIN_INCORRECT {
 		return pkcs11.CKR_PIN_INVALID
 	}
-	if rv == pkcs11.CKR_OK && keys == nil {
-		rv = s.as(pkcs11.CKU_SO, c.Officer, func() pkcs11.RV { return s.make(material.strictKey()) })
+	if rv == pkcs11.CKR_OK && keys != nil && !bytes.Equal(keys.id, material.id) {
+		return pkcs11.CKR_DOMAIN_PARAMS_INVALID // one that shows only to the user
 	}
-	if rv == pkcs11.CKR_OK && !keys.complete() {
-		rv = s.as(pkcs11.CKU_USER, c.Pin, func() pkcs11.RV {
-			if keys == nil || keys.open == 0 {
-				if rv := s.make(material.openKey()); rv != pkcs11.CKR_OK {
-					return rv
-				}
-			}
-			if keys == nil || keys.seal == 0 {
-				return s.make(material.sealKey())
-			}
-			return pkcs11.CKR_OK
-		})
+	if rv == pkcs11.CKR_OK && keys == nil {
+		keys = &domainKeys{}
+		switch rv = s.tryTrust(c); {
+		case rv == pkcs11.CKR_OK:
+			rv = s.as(pkcs11.CKU_SO, c.Officer, func() pkcs11.RV { return s.make(material.strictKey()) })
+		case rv == cannotTrust && c.Export:
+			keys.exported, rv = true, pkcs11.CKR_OK
+		}
+	}
+	if rv == pkcs11.CKR_OK && (!keys.complete() || keys.exported && keys.sign == 0) {
+		rv = s.as(pkcs11.CKU_USER, c.Pin, func() pkcs11.RV { return s.makeMissing(keys, &material) })
 	}
 	c.Domain = material.id
 	return rv
+}
+
+// makeMissing makes what the user can make. The sign of the domain comes last.
+func (s *session) makeMissing(keys *domainKeys, m *material) pkcs11.RV {
+	for _, part := range []struct {
+		missing bool
+		key     pkcs11.Template
+	}{
+		{keys.open == 0, m.openKey()}, {keys.seal == 0, m.sealKey()},
+		{keys.exported && keys.strict == 0, m.exportKey()}, {keys.exported && keys.sign == 0, m.sign()},
+	} {
+		if part.missing {
+			if rv := s.make(part.key); rv != pkcs11.CKR_OK {
+				return rv
+			}
+		}
+	}
+	return pkcs11.CKR_OK
 }
 
 // as does something as a user, and logs out again.
@@ -83,17 +102,24 @@ func (s *session) make(t pkcs11.Template) pkcs11.RV {
 // material is what is made of a domain secret.
 type material struct{ id, strict, open, seal []byte }
 
-func derive(secret []byte) (m material, err error) {
+// derive makes the keys of a domain. One with key export is another domain than
+// one without: what was made where only trusted keys wrap never comes to a token
+// that lacks them, whoever relays it.
+func derive(secret []byte, export bool) (m material, err error) {
+	prefix := "oneslot domain 1: "
+	if export {
+		prefix = "oneslot domain 1 with key export: "
+	}
 	for _, part := range []struct {
 		info string
 		into *[]byte
 	}{
-		{"oneslot domain 1: identifier", &m.id},
-		{"oneslot domain 1: strict wrapping key", &m.strict},
-		{"oneslot domain 1: open wrapping key", &m.open},
-		{"oneslot domain 1: sealing key", &m.seal},
+		{"identifier", &m.id},
+		{"strict wrapping key", &m.strict},
+		{"open wrapping key", &m.open},
+		{"sealing key", &m.seal},
 	} {
-		if *part.into, err = hkdf.Key(sha256.New, secret, nil, part.info, 32); err != nil {
+		if *part.into, err = hkdf.Key(sha256.New, secret, nil, prefix+part.info, 32); err != nil {
 			return m, err
 		}
 	}

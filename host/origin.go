@@ -42,6 +42,15 @@ type originCache struct {
 
 // shown returns the values that are shown of an object instead of the token's.
 func (s *session) shown(k *known) pkcs11.Template {
+	shown := s.remembered(k)
+	if shown.Find(pkcs11.CKA_EXTRACTABLE) == nil && secret(k.Class) && s.domain().byExport() {
+		return s.closed(k, shown)
+	}
+	return shown
+}
+
+// remembered is what stands in the record of an object, or in memory.
+func (s *session) remembered(k *known) pkcs11.Template {
 	if m := s.token.making(k.Object); m != nil {
 		return m.shown.With(m.held...)
 	}

@@ -28,7 +28,7 @@ func (s *session) wrap(by, key uint64) (wrapped []byte, mechanism pkcs11.Mechani
 // learns nothing of the key: he would have to guess the wrap, not the key.
 func (s *session) secretFingerprint(k *known) {
 	keys := s.domain()
-	if keys == nil || !k.attributes.Bool(pkcs11.CKA_EXTRACTABLE, false) || stateful(k.KeyType) {
+	if keys == nil || keys.strict == 0 || !k.attributes.Bool(pkcs11.CKA_EXTRACTABLE, false) || stateful(k.KeyType) {
 		return
 	}
 	wrapped, _, rv := s.wrap(keys.strict, k.Object)

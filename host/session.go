@@ -20,12 +20,14 @@ type session struct {
 	raw
 	token *Token
 	group bool // creation follows the rules for copying
-	find  []uint64
+	// exports: key export is permitted (rule K7).
+	exports bool
+	find    []uint64
 }
 
 func newSession(t *Token, r raw, view wire.View) *session {
 	t.opened()
-	return &session{raw: r, token: t, group: view == wire.GroupView}
+	return &session{raw: r, token: t, group: view != wire.TokenView, exports: view == wire.ExportView}
 }
 
 // Close closes the session on the token.

@@ -18,7 +18,7 @@ func (s *session) GetAttributeValue(ctx context.Context, c *wire.GetAttributeVal
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
 	adjusted := func(q wire.Question) bool { return isAdjusted[q.Type] }
-	if !s.group || !slices.ContainsFunc(c.Query, adjusted) || s.domain() == nil {
+	if !s.guards() || !slices.ContainsFunc(c.Query, adjusted) || s.domain() == nil {
 		return s.raw.GetAttributeValue(ctx, c)
 	}
 	k, rv := s.identify(c.Object)
@@ -76,7 +76,7 @@ func answer(q wire.Question, value []byte) (wire.Value, pkcs11.RV) {
 // splitAdjusted takes those attributes out of a search that the token would
 // compare with its own values.
 func (s *session) splitAdjusted(t pkcs11.Template) (rest, adjusted pkcs11.Template) {
-	if !s.group || s.domain() == nil {
+	if !s.guards() || s.domain() == nil {
 		return t, nil
 	}
 	for _, a := range t {
@@ -118,7 +118,7 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	case reserved(c.Template):
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
-	case !s.group || s.domain() == nil:
+	case !s.guards() || s.domain() == nil:
 		return s.raw.SetAttributeValue(ctx, c)
 	case c.Template.Find(pkcs11.CKA_PUBLIC_KEY_INFO) != nil:
 		return pkcs11.CKR_ATTRIBUTE_READ_ONLY // a key is known by it
@@ -138,7 +138,7 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
-	if len(native) > 0 {
+	if native = s.domain().strip(native); len(native) > 0 {
 		rv := s.raw.SetAttributeValue(ctx, &wire.SetAttributeValue{Object: c.Object, Template: native})
 		if rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY && native.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) {
 			rv = s.replace(&k, native, changed)

@@ -180,8 +180,9 @@ const (
 // A View is how much of oneslot a member session has.
 type View string
 
-// The views. Helper objects are hidden in both.
+// The views. Helper objects are hidden in all of them.
 const (
-	GroupView View = "group" // creation follows the rules for copying
-	TokenView View = "token" // the token as it is
+	GroupView  View = "group"  // creation follows the rules for copying
+	ExportView View = "export" // the same, and key export is permitted (rule K7)
+	TokenView  View = "token"  // the token as it is
 )

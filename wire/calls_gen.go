@@ -3028,6 +3028,7 @@ type Join struct {
 	Officer pkcs11.PIN
 	Pin     pkcs11.PIN
 	Secret  pkcs11.PIN
+	Export  bool
 	Domain  []byte
 }
 
@@ -3037,6 +3038,7 @@ func (c *Join) encodeArgs(x *Encoder) {
 	x.PIN(c.Officer)
 	x.PIN(c.Pin)
 	x.PIN(c.Secret)
+	x.Bool(c.Export)
 }
 
 func (c *Join) encodeReply(x *Encoder) {
@@ -3047,6 +3049,7 @@ func (c *Join) decodeArgs(x *Decoder) {
 	c.Officer = x.PIN()
 	c.Pin = x.PIN()
 	c.Secret = x.PIN()
+	c.Export = x.Bool()
 }
 
 func (c *Join) decodeReply(x *Decoder) {

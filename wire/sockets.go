@@ -29,7 +29,7 @@ type socketClient struct {
 }
 
 // The views as the first connection carries them: one byte beside the socket.
-var viewBytes = map[View]byte{GroupView: 'g', TokenView: 't'}
+var viewBytes = map[View]byte{GroupView: 'g', ExportView: 'x', TokenView: 't'}
 
 // NewSockets speaks on the connection, which must keep the boundaries of
 // messages (SOCK_SEQPACKET), and closes it with Close.

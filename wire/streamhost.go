@@ -144,7 +144,7 @@ func accept(stream grpc.ServerStream) (View, error) {
 		return "", status.Errorf(codes.FailedPrecondition, "this member speaks version %d of the protocol, and the engine version %.16q: have both run the same release", Version, v)
 	}
 	v := header.Get(headerView)
-	if len(v) != 1 || (View(v[0]) != GroupView && View(v[0]) != TokenView) {
+	if len(v) != 1 || viewBytes[View(v[0])] == 0 {
 		return "", status.Errorf(codes.InvalidArgument, "there is no view %v", v)
 	}
 	return View(v[0]), nil

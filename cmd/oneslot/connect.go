@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"oneslot.dev/oneslot/config"
@@ -121,11 +122,36 @@ func (d *desk) joinDomain(ctx context.Context, cfg *config.Config, m *config.Mem
 		return nil, err
 	}
 	defer conn.Close()
-	join := &wire.Join{Officer: soPIN, Pin: pin, Secret: secret}
+	export, err := exportPermitted(cfg, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	join := &wire.Join{Officer: soPIN, Pin: pin, Secret: secret, Export: export}
 	if err := call(ctx, conn, join); err != nil {
 		return nil, fmt.Errorf("member %s: did not join: %w", m.Name, explain(err, joinAdvice, pinAdvice))
 	}
 	return join.Domain, nil
+}
+
+// exportPermitted says whether the member's groups permit key export (rule K7). It
+// makes another domain of a secret, so they must agree.
+func exportPermitted(cfg *config.Config, name string) (bool, error) {
+	var permit, not []string
+	for i := range cfg.Groups {
+		g := &cfg.Groups[i]
+		switch {
+		case !slices.Contains(g.Members, name):
+		case g.KeyExport:
+			permit = append(permit, g.Name)
+		default:
+			not = append(not, g.Name)
+		}
+	}
+	if len(permit) > 0 && len(not) > 0 {
+		return false, fmt.Errorf("member %s: is in %s with key_export = true and in %s without it, and a token can be in one domain only: make the groups agree",
+			name, strings.Join(permit, ", "), strings.Join(not, ", "))
+	}
+	return len(permit) > 0, nil
 }
 
 // pinAdvice says what to do about the answers of a token that refuses a PIN.
@@ -142,7 +168,8 @@ var pinAdvice = map[pkcs11.RV]string{
 var joinAdvice = map[pkcs11.RV]string{
 	pkcs11.CKR_PIN_INCORRECT:          "the security officer's PIN was wrong; tokens lock after a few wrong ones, so look it up before the next try",
 	pkcs11.CKR_PIN_INVALID:            "the user PIN was wrong; tokens lock after a few wrong ones, so look it up before the next try",
-	pkcs11.CKR_DOMAIN_PARAMS_INVALID:  "the token is in another domain: use that domain's secret, or initialise the token anew, which destroys its keys",
+	pkcs11.CKR_DOMAIN_PARAMS_INVALID:  "the token is in another domain: use that domain's secret, or initialise the token anew, which destroys its keys. One secret makes two domains, with key_export = true in the group and without",
+	pkcs11.CKR_ATTRIBUTE_TYPE_INVALID: "the token cannot guard keys by a trusted one, so it can copy them only by key export, which is weaker: whoever holds its PIN can take keys out of it. Permit that with key_export = true in its group, and join every member of the group then",
 	pkcs11.CKR_KEY_SIZE_RANGE:         "the domain secret is too short",
 	pkcs11.CKR_FUNCTION_NOT_SUPPORTED: "the member program is of another version, or the token cannot hold a domain key",
 }

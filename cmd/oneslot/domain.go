@@ -114,7 +114,8 @@ type domainShow struct {
 
 type memberDomain struct {
 	Member string `json:"member"`
-	Domain string `json:"domain"` // empty: none
+	Domain string `json:"domain"`           // empty: none
+	Method string `json:"method,omitempty"` // how keys are copied: cloning or key export (rule K7)
 	Error  string `json:"error,omitempty"`
 }
 
@@ -130,7 +131,10 @@ func (c *domainShow) Run(ctx context.Context, d *desk) error {
 		if answer.err != nil {
 			row.Error, failed = answer.err.Error(), true
 		} else if len(answer.token.Domain) > 0 {
-			row.Domain = domainText(answer.token.Domain)
+			row.Domain, row.Method = domainText(answer.token.Domain), "cloning"
+			if !answer.token.Cloning {
+				row.Method = "key export"
+			}
 		}
 		rows = append(rows, row)
 	}
@@ -138,7 +142,11 @@ func (c *domainShow) Run(ctx context.Context, d *desk) error {
 		err = writeJSON(d, rows)
 	} else {
 		for _, r := range rows {
-			fmt.Fprintf(d.out, "%s\t%s\n", r.Member, firstText(r.Error, r.Domain, "none"))
+			line := firstText(r.Error, r.Domain, "none")
+			if r.Method != "" {
+				line += "\t" + r.Method
+			}
+			fmt.Fprintf(d.out, "%s\t%s\n", r.Member, line)
 		}
 	}
 	if err == nil && failed {

@@ -27,7 +27,7 @@ func judgeMember(m *config.Member, d description) finding {
 	t := &d.token.Token
 	label, serial := pkcs11.Unpad(t.Label[:]), pkcs11.Unpad(t.Serial[:])
 	f.About = fmt.Sprintf("token %q, serial %s, %s %s, domain %s", label, serial,
-		pkcs11.Unpad(t.Manufacturer[:]), pkcs11.Unpad(t.Model[:]), domainText(d.token.Domain))
+		pkcs11.Unpad(t.Manufacturer[:]), pkcs11.Unpad(t.Model[:]), domainText(d.token.Domain)+methodText(d.token))
 	// On an appliance the token has a name of its own.
 	if m.Address == "" && m.Token != "" && m.Token != label {
 		f.wrong("the token's label is %q, the configuration says %q", label, m.Token)
@@ -37,6 +37,18 @@ func judgeMember(m *config.Member, d description) finding {
 	}
 	judgeFlags(&f, t.Flags)
 	return f
+}
+
+// methodText is how a token copies keys (rule K7). Which way it can is found out
+// when it joins a domain.
+func methodText(d *wire.Description) string {
+	switch {
+	case len(d.Domain) == 0:
+		return ""
+	case d.Cloning:
+		return ", copies keys by cloning"
+	}
+	return ", copies keys by key export"
 }
 
 // noteMissing points at variables that name a file which is not there. Modules
@@ -146,6 +158,9 @@ func judgeDomains(f *finding, g *config.Group, reached []string, tokens map[stri
 			parts = append(parts, strings.Join(domains[id], " and ")+" in "+id)
 		}
 		f.wrong("members are in different domains (%s), between which no key can be copied: choose one and join the others to it", strings.Join(parts, ", "))
+	}
+	if len(weak) > 0 && g.KeyExport {
+		f.note("%s not able to mark the domain key as trusted: keys are copied by key export, as key_export = true permits; whoever holds the PIN of such a token can take keys out of it", are(weak))
 	}
 	if len(weak) > 0 && !g.KeyExport {
 		f.wrong("%s not able to mark the domain key as trusted: keys can be copied only by key export, which is weaker and has to be permitted (key_export = true)", are(weak))

@@ -224,6 +224,7 @@ func (s *session) Describe(_ context.Context, c *wire.Describe) pkcs11.RV {
 	pkcs11.Pad(c.Token.Token.Serial[:], s.life.token.serial)
 	c.Token.Token.Flags = pkcs11.CKF_LOGIN_REQUIRED
 	c.Token.Domain = []byte(s.life.token.domain)
+	c.Token.Cloning = len(c.Token.Domain) > 0
 	return pkcs11.CKR_OK
 }
 
