@@ -69,6 +69,9 @@ func (s *session) domain() *domainKeys {
 	}
 	keys, rv := s.findDomain()
 	if rv != pkcs11.CKR_OK {
+		if last := s.token.domain.keys.Load(); last.byExport() {
+			return last // a token that fails is guarded all the same
+		}
 		return nil
 	}
 	s.token.setDomain(keys, epoch)
