@@ -156,7 +156,7 @@ func (a *application) sessionObject(s *session, p *group.Place, holder *group.Ho
 	}
 	o := &object{owner: s, id: keep(&identify.Identity)}
 	o.learn(p.Seat(), p.Epoch(), handle)
-	if identify.Identity.Flags&wire.Copyable != 0 && p.Alone() == false {
+	if identify.Identity.Flags&wire.Copyable != 0 && !p.Alone() {
 		export := wire.Export{Object: handle}
 		if _, err := holder.Do(&export); err != nil {
 			return nil, 0, err

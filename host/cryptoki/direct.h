@@ -56,4 +56,13 @@ enum oneslot_end oneslot_direct_serve(struct oneslot_direct *d, int fd, int idle
  * longer than it takes to look. */
 void oneslot_direct_beat(struct oneslot_direct *d, int every_ms);
 
+/* The two halves of it. */
+
+/* In answer.c: runs the request in in[:used] and writes the frame that answers it.
+ * Returns its length, 0 if the request is for Go. */
+size_t oneslot_direct_answer(struct oneslot_direct *d);
+
+/* In direct.c: a call of the module begins. */
+void oneslot_direct_begin(struct oneslot_direct *d);
+
 #endif
