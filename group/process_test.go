@@ -61,14 +61,6 @@ func (p *process) bench(t *testing.T, members []*fake.Member) *bench {
 // end closes the process, however it came to its end.
 func (p *process) end() { p.g.Close(); p.closed.Wait() }
 
-// kill ends the process as SIGKILL does: no call of it is executed any more.
-func (p *process) kill() {
-	p.mu.Lock()
-	p.dead = true
-	p.mu.Unlock()
-	p.closed.Go(p.g.Close)
-}
-
 // killAfter kills the process once it has made n more calls.
 func (p *process) killAfter(n int) {
 	p.mu.Lock()
@@ -80,13 +72,6 @@ func (p *process) isDead() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dead
-}
-
-// count is how many calls the process has made.
-func (p *process) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.calls
 }
 
 // step counts a call. It is false if the process is dead before the call.

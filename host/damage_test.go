@@ -103,10 +103,7 @@ func requestOf(calls ...frameCall) []byte {
 
 // A message that is damaged anywhere gets from the direct path what it gets from
 // Go: the same answer, or the end of the session.
-func TestDirectTakesDamageAsGo(t *testing.T) {
-	soft := hosttest.Token(t, "damaged")
-	t.Setenv("SOFTHSM2_CONF", soft.Conf)
-	token := host.New(host.Config{Module: hosttest.SoftHSM, Label: "damaged"})
+func damage(t *testing.T, token *host.Token) {
 	fast, slow := &watched{Token: token}, &watched{Token: token, off: true}
 	direct, other := fast.peer(t), slow.peer(t)
 	digest := requestOf(

@@ -79,12 +79,19 @@ func (w *watched) serve(t *testing.T) *hosttest.Stream {
 	return hosttest.Open(t, client, wire.GroupView)
 }
 
-// What the direct path answers is what Go answers, byte for byte; what it does
-// not know it leaves to Go.
-func TestDirectAnswersAsGo(t *testing.T) {
+// The direct path is tested within this process: SoftHSM takes its configuration
+// once, so there is one token.
+func TestDirect(t *testing.T) {
 	soft := hosttest.Token(t, "direct")
 	t.Setenv("SOFTHSM2_CONF", soft.Conf)
 	token := host.New(host.Config{Module: hosttest.SoftHSM, Label: "direct"})
+	t.Run("damage", func(t *testing.T) { damage(t, token) })
+	t.Run("answers", func(t *testing.T) { answersAsGo(t, token) })
+}
+
+// What the direct path answers is what Go answers, byte for byte; what it does
+// not know it leaves to Go.
+func answersAsGo(t *testing.T, token *host.Token) {
 	fast, slow := &watched{Token: token}, &watched{Token: token, off: true}
 	s, other := fast.serve(t), slow.serve(t)
 	s.Must(&wire.Join{Officer: []byte(hosttest.OfficerPIN), Pin: []byte(hosttest.UserPIN), Secret: secretOf(1)})
@@ -204,7 +211,7 @@ func TestDirectAnswersAsGo(t *testing.T) {
 		s.Must(&wire.Describe{})
 		s.Must(&wire.GenerateRandom{RandomRoom: room(8)})
 		opened := 0
-		for key := range uint64(200) {
+		for key := range aes + 200 { // SoftHSM counts handles up
 			c := &wire.Sign{Data: data, SignatureRoom: wide}
 			s.Do(&wire.SignInit{Mechanism: mechanism(pkcs11.CKM_SHA256_HMAC, nil), Key: key}, c)
 			e := &wire.Encrypt{Data: block, EncryptedRoom: wide}

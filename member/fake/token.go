@@ -36,8 +36,7 @@ type Token struct {
 }
 
 type object struct {
-	id    wire.Identity
-	label []byte
+	id wire.Identity
 }
 
 // NewToken makes an empty token.
@@ -176,7 +175,6 @@ func (t *Token) Wipe() {
 // begin at another number each time.
 type life struct {
 	token    *Token
-	base     uint64
 	loggedIn bool
 	handles  map[uint64]*object
 	next     uint64
