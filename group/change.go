@@ -252,21 +252,31 @@ func (g *Group) undo(c *change) {
 
 // values reads the present values of the attributes in changes.
 func (p *Place) values(object uint64, changes pkcs11.Template) (pkcs11.Template, pkcs11.RV, error) {
+	call := wire.GetAttributeValue{Object: object, Query: queryFor(changes)}
+	if _, err := p.Do(&call); err != nil {
+		return nil, 0, err
+	}
+	return valuesOf(call.Values), pkcs11.CKR_OK, nil
+}
+
+// queryFor asks for the present values of attributes.
+func queryFor(changes pkcs11.Template) wire.Query {
 	query := make(wire.Query, len(changes))
 	for i := range changes {
 		query[i] = wire.Question{Type: changes[i].Type, Form: wire.AskRoom, Capacity: wire.MaxFrame / wire.MaxAttributes}
 	}
-	call := wire.GetAttributeValue{Object: object, Query: query}
-	if _, err := p.Do(&call); err != nil {
-		return nil, 0, err
-	}
-	old := pkcs11.Template{}
-	for _, v := range call.Values {
+	return query
+}
+
+// valuesOf is what could be read.
+func valuesOf(values wire.Values) pkcs11.Template {
+	t := pkcs11.Template{}
+	for _, v := range values {
 		if v.Form == wire.GotData {
-			old = append(old, pkcs11.Bytes(v.Type, v.Data))
+			t = append(t, pkcs11.Bytes(v.Type, v.Data))
 		}
 	}
-	return old, pkcs11.CKR_OK, nil
+	return t
 }
 
 // all names every member for the journal.

@@ -128,6 +128,9 @@ func (g *Group) settle(e *entry, later []*entry, members []*link, budget *int) (
 			failed = errors.Join(failed, err) // the others follow all the same
 			continue
 		}
+		if acted && e.Op == opChange && !g.stands(e, nil) {
+			return did, errors.Join(failed, g.undoLate(l, e))
+		}
 		left = slices.DeleteFunc(slices.Clone(left), waiting)
 	}
 	return did, errors.Join(failed, g.rewrite(e, left, members))
@@ -146,7 +149,7 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 	var failed error
 	stays := len(left) > 0 || len(members) < g.size()
 	if stays {
-		written := 0
+		written, fresh := 0, []*link(nil)
 		for _, l := range members {
 			if slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == l && string(c.raw) == raw }) {
 				written++
@@ -160,10 +163,17 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 				g.say(ChangeMissed, l.seat, rv, "its journal does not take the record: "+rest.String())
 			default:
 				written++
+				fresh = append(fresh, l)
 			}
 		}
 		if written == 0 {
 			return failed // the old records stay
+		}
+		if len(fresh) > 0 && !g.stands(e, []byte(raw)) {
+			for _, l := range fresh {
+				g.eraseRaw(l, []byte(raw)) // others have settled it meanwhile
+			}
+			return failed
 		}
 	}
 	g.mu.Lock()
