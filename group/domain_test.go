@@ -5,6 +5,7 @@ package group
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"oneslot.dev/oneslot/config"
 	"oneslot.dev/oneslot/pkcs11"
@@ -36,6 +37,10 @@ func TestOtherDomainIsQuarantined(t *testing.T) {
 			b.login()
 			if n := b.members[1].Token.PINsTried(); n != before {
 				t.Errorf("%s: the quarantined member got a PIN", name)
+			}
+			time.Sleep(time.Minute)
+			if n := b.members[1].Token.PINsTried(); n != before {
+				t.Errorf("%s: the quarantined member got a PIN when it was tried again", name)
 			}
 			if _, rv := b.generate("k"); rv != pkcs11.CKR_OK {
 				t.Errorf("%s: the other member does not serve: %v", name, rv)

@@ -232,6 +232,11 @@ func (g *Group) outdated(s *seat, l *link) bool {
 
 // restore gives a member the group's login and what it missed (R3, R4).
 func (g *Group) restore(s *seat, l *link) error {
+	if g.view == wire.GroupView {
+		if err := g.sameDomain(s); err != nil {
+			return err // before it gets a PIN
+		}
+	}
 	if err := g.follow(s, l); err != nil {
 		return err
 	}

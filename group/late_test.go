@@ -3,6 +3,7 @@
 package group
 
 import (
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -82,4 +83,43 @@ func settledByAnother(t *testing.T, late wire.Number) {
 			t.Errorf("member %s: labels %v, journal %v", m.Name(), labels, m.Token.Journal())
 		}
 	}
+}
+
+// K4, K5: half of a creation is taken back also on a member that is away when the
+// others take it back.
+func TestHalfIsTakenBackFromWhoIsAway(t *testing.T) {
+	for away := range 3 {
+		for n, finished := 0, false; !finished; n++ {
+			t.Run(fmt.Sprintf("member %d, call %d", away, n), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) { finished = halfWhileAway(t, away, n) })
+			})
+		}
+	}
+}
+
+func halfWhileAway(t *testing.T, away, n int) (finished bool) {
+	members := []*fake.Member{fake.New("a", pin), fake.New("b", pin), fake.New("c", pin)}
+	p := launch(t, members, nil)
+	b := p.bench(t, members)
+	b.login()
+	p.killAfter(n)
+	b.generatePair("new")
+	finished = !p.isDead()
+	p.end()
+	next := launch(t, members, nil)
+	next.bench(t, members).login() // it copies what it finds
+	time.Sleep(creationPatience / 2)
+	members[away].Down()
+	time.Sleep(time.Hour) // nobody waits for the dead creator any longer
+	afterwards(t, members)
+	b.same()
+	if n := labelled(members[0], "new"); n != 0 && n != 2 {
+		t.Errorf("%d of the 2 new objects", n)
+	}
+	for _, m := range members {
+		if records := m.Token.Journal(); len(records) > 0 {
+			t.Errorf("member %s still has records: %v", m.Name(), records)
+		}
+	}
+	return finished
 }

@@ -311,6 +311,14 @@ func (g *Group) closeCreation(e *entry, members []*link) (over bool, err error) 
 	case there == 0:
 		return true, nil
 	}
+	// Who is not among the members may have got its half by copying.
+	if away := g.names(func(s *seat) bool {
+		return !slices.ContainsFunc(members, func(l *link) bool { return l.seat == s })
+	}); len(away) > 0 {
+		for i := range all {
+			g.leaveRecord(members, record{Op: opDestroy, Identity: all[i], Time: after(e.Time)}.pending(append(away, g.removed()...)))
+		}
+	}
 	for _, at := range places {
 		call := wire.DestroyObject{Object: at.object}
 		if _, err := at.link.background(g.ctx, g.limits(nil), &call); err != nil || call.RV != pkcs11.CKR_OK {
