@@ -14,7 +14,7 @@ import (
 // token as there should be: so it can be repeated after a lost answer, and
 // creation happens exactly once (rule K4).
 //
-//	CKR_DATA_INVALID           not a blob, or of another version
+//	CKR_DATA_INVALID           not a blob, or of another version, or wrapped in no domain
 //	CKR_DOMAIN_PARAMS_INVALID  from another domain, or the token is in none
 //	CKR_WRAPPED_KEY_INVALID    the seal is broken, or another key came out
 //	CKR_ACTION_PROHIBITED      the token copies by key export, which is not permitted
@@ -48,6 +48,8 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 func (s *session) accept(b *blob) pkcs11.RV {
 	keys := s.domain()
 	switch {
+	case len(b.domain) == 0 && b.carry != carryPlain:
+		return pkcs11.CKR_DATA_INVALID // wrapped by no domain's key: nothing says what may become of it
 	case len(b.domain) == 0 && !secret(b.identity.Class):
 		return pkcs11.CKR_OK // a public object of a group without domain
 	case keys == nil || !bytes.Equal(keys.id, b.domain):
