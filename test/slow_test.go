@@ -17,6 +17,17 @@ import (
 	"oneslot.dev/oneslot/test/token"
 )
 
+// slow gives a member a vendor module that can be slow. Engines that run already do
+// not see it.
+func (w *world) slow(member string) *hosttest.Slow {
+	w.t.Helper()
+	s := hosttest.NewSlow(w.t)
+	name, bare := fmt.Sprintf("name = %q\nmodule = ", member), strings.Replace(w.Bare(member), "=", " = \"", 1)+"\"\n"
+	w.edit(fmt.Sprintf("%s%q\n", name, hosttest.SoftHSM), fmt.Sprintf("%s%q\n", name, s.Path))
+	w.edit(bare, bare+fmt.Sprintf("SLOW = %q\n", s.Folder))
+	return s
+}
+
 // slow gives an appliance a vendor module that can be slow.
 func (n *network) slow(member string) *hosttest.Slow {
 	n.t.Helper()

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"oneslot.dev/oneslot/host/hosttest"
 	"oneslot.dev/oneslot/test/cluster"
 )
 
@@ -34,11 +35,16 @@ type website struct {
 	chain   string // file of the certificate
 	key     string // URI of the key, with the PIN
 	openssl string // file of OpenSSL's configuration
+	slow    map[string]*hosttest.Slow
 }
 
 // newWebsite makes the key "k", and a certificate that an authority of this test signs.
 func (w *world) newWebsite() *website {
 	w.t.Helper()
+	slow := map[string]*hosttest.Slow{}
+	for _, member := range w.Members {
+		slow[member] = w.slow(member)
+	}
 	authority, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	w.must(err)
 	root := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
@@ -53,7 +59,7 @@ func (w *world) newWebsite() *website {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	w.must(err)
 	defer listener.Close() // the server takes the port over
-	s := &website{w: w, address: listener.Addr().String(), roots: x509.NewCertPool(),
+	s := &website{w: w, slow: slow, address: listener.Addr().String(), roots: x509.NewCertPool(),
 		chain: filepath.Join(w.Dir, "web.pem"), openssl: filepath.Join(w.Dir, "openssl.cnf"),
 		key: fmt.Sprintf("pkcs11:token=%s;object=k;type=private;pin-value=%s", w.Token, w.PIN)}
 	s.roots.AddCert(root)
@@ -68,9 +74,13 @@ func (w *world) newWebsite() *website {
 	return s
 }
 
-// shake makes a full handshake: the server signs.
+// shake makes a full handshake on a new connection: the server signs once. It is
+// TLS 1.2, and the servers are told to sign by PKCS #1 v1.5: a signature by PSS or
+// ECDSA that fails is tried by libp11 once more in another way, so that a call that
+// the group should not have failed would not be seen here.
 func (s *website) shake() error {
-	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: cluster.Patience}, Config: &tls.Config{RootCAs: s.roots, ServerName: "web"}}
+	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: cluster.Patience},
+		Config: &tls.Config{RootCAs: s.roots, ServerName: "web", MaxVersion: tls.VersionTLS12}}
 	conn, err := dialer.DialContext(s.w.t.Context(), "tcp", s.address)
 	if err == nil {
 		conn.Close()
@@ -104,12 +114,13 @@ func (s *website) run(serve func(), name string, args ...string) {
 	}
 }
 
-// load makes handshakes while members die and come back. None may fail.
+// load makes handshakes while members die and come back. None may fail. Each dies
+// with a signature in it: only workers sign, so it is a worker's process that dies.
 func (s *website) load() {
 	var done atomic.Int64
 	var clients sync.WaitGroup
 	stop := make(chan struct{})
-	for range 2 {
+	for range 4 {
 		clients.Go(func() {
 			for {
 				select {
@@ -124,20 +135,24 @@ func (s *website) load() {
 			}
 		})
 	}
-	more := func() {
+	defer clients.Wait()
+	defer close(stop)
+	const function = "C_SignInit"
+	signs := func(member, seconds string) (undo func()) {
+		undo = s.slow[member].Make(function, seconds)
+		before := s.slow[member].Calls(function)
+		s.w.await("a signature on member "+member, func() bool { return s.slow[member].Calls(function) > before })
+		return undo
+	}
+	for i, harm := range []func(string) error{s.w.Kill, s.w.Pause} {
+		member := s.w.Members[i]
+		undo := signs(member, "3600") // until its process ends
+		s.w.must(harm(member))
+		undo()
 		begin := done.Load()
 		s.w.await("handshakes go on", func() bool { return done.Load() >= begin+40 })
+		signs(member, "0")() // it is back
 	}
-	for _, member := range s.w.Members[:2] {
-		more()
-		killed := s.w.PIDs(member)
-		s.w.must(s.w.Kill(member))
-		more()
-		s.w.await("member "+member+" returns", func() bool { return len(s.w.PIDs(member)) >= len(killed) })
-	}
-	more()
-	close(stop)
-	clients.Wait()
 	s.w.t.Logf("%d handshakes", done.Load())
 }
 
@@ -156,7 +171,8 @@ func TestNginxWhileMembersDie(t *testing.T) {
 	}
 	conf := filepath.Join(w.Dir, "nginx.conf")
 	w.must(os.WriteFile(conf, fmt.Appendf(nil, "%sworker_processes 2; daemon off; pid %[2]s/nginx.pid; error_log stderr warn;\nevents {}\n"+
-		"http { access_log off; ssl_session_cache off; ssl_session_tickets off;\n%[3]sserver { listen %[4]s ssl;\n"+
+		"http { access_log off; ssl_session_cache off; ssl_session_tickets off;\n"+
+		"ssl_protocols TLSv1.2; ssl_conf_command SignatureAlgorithms RSA+SHA256;\n%[3]sserver { listen %[4]s ssl;\n"+
 		"ssl_certificate %[5]s; ssl_certificate_key \"engine:pkcs11:%[6]s\"; return 204; } }\n",
 		user, w.Dir, temporary, s.address, s.chain, s.key), 0o600))
 	if _, err := exec.LookPath("nginx"); err != nil {
@@ -176,7 +192,12 @@ func TestApacheWhileMembersDie(t *testing.T) {
 		// It does not serve as root. What it needs becomes another user's.
 		user = "User www-data\nGroup www-data\n"
 		w.must(os.Chmod(bin, 0o755))
-		if out, err := exec.Command("chown", "-R", "www-data:www-data", w.Dir).CombinedOutput(); err != nil {
+		w.must(os.Chmod(filepath.Dir(t.TempDir()), 0o755)) // the slow modules are in there
+		folders := []string{w.Dir}
+		for _, slow := range s.slow {
+			folders = append(folders, slow.Folder)
+		}
+		if out, err := exec.Command("chown", append([]string{"-R", "www-data:www-data"}, folders...)...).CombinedOutput(); err != nil {
 			t.Fatalf("chown: %v\n%s", err, out)
 		}
 	}
@@ -187,6 +208,7 @@ func TestApacheWhileMembersDie(t *testing.T) {
 		text += "LoadModule " + module + "_module /usr/lib/apache2/modules/mod_" + module + ".so\n"
 	}
 	text += "StartServers 2\nMinSpareServers 2\nMaxSpareServers 4\nMaxRequestWorkers 4\nMaxConnectionsPerChild 25\n" +
+		"SSLProtocol TLSv1.2\nSSLOpenSSLConfCmd SignatureAlgorithms RSA+SHA256\n" +
 		"SSLSessionCache none\nSSLSessionTickets off\nSSLEngine on\nSSLCertificateFile %[3]s\nSSLCertificateKeyFile \"%[4]s\"\n"
 	w.must(os.WriteFile(conf, fmt.Appendf(nil, text, w.Dir, s.address, s.chain, s.key), 0o644))
 	if _, err := exec.LookPath("apache2"); err != nil {

@@ -50,11 +50,11 @@ func NewSlow(t testing.TB) *Slow {
 }
 
 // Make makes a function take that many seconds, until it is undone: then calls
-// that linger go on at once.
+// that linger go on at once. The module may run as another user.
 func (s *Slow) Make(function, seconds string) (undo func()) {
 	s.t.Helper()
 	file := filepath.Join(s.Folder, function)
-	if err := os.WriteFile(file, []byte(seconds), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(seconds), 0o644); err != nil {
 		s.t.Fatal(err)
 	}
 	return func() {
