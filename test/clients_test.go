@@ -101,3 +101,38 @@ func TestNetworkTenApplications(t *testing.T) {
 		s.end()
 	}
 }
+
+// N1; field-L9: register and configuration are read again and again under load.
+// No call of a client that may stay is dropped; one that is removed is cut off,
+// and not let in again.
+func TestNetworkRegisterIsReadUnderLoad(t *testing.T) {
+	n := newNetwork(t, 1)
+	other := n.registered("other")
+	a := n.login()
+	load := a.load(4, a.everything()...)
+	s := other.stress("-for=0", "-threads=1", "-work=random")
+	t.Cleanup(func() {
+		s.Process.Kill()
+		_ = s.Wait()
+	})
+	before := n.served("a", 2)
+	n.must(n.Works("a"))
+	for i := range 10 {
+		name := fmt.Sprint("late", i)
+		n.register("a", "add", name, "--token=token", "--fingerprint="+strings.Repeat(fmt.Sprintf("%02x", i), 32))
+		n.reload("a")
+	}
+	n.must(n.Works("a")) // of both clients
+	if now := n.served("a", 2); !slices.Equal(before, now) {
+		t.Errorf("processes %v before, %v after the register was read", before, now)
+	}
+	n.register("a", "remove", "other")
+	n.reload("a")
+	n.await("the removed client to be refused", func() bool {
+		return strings.Contains(n.log(), "no client is registered here by the certificate")
+	})
+	if now := n.served("a", 1); !slices.Contains(before, now[0]) {
+		t.Errorf("the client that stays has another process")
+	}
+	unharmed(t, load)
+}
