@@ -22,9 +22,9 @@ const loginPatience = 2 * time.Second
 // that come back (R4).
 func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	accepted, rv := g.loginFirst(kind, pin, false)
-	if blame(rv, false) == unclear {
-		// No token could compare the PIN, as SoftHSM while another process
-		// rewrites its files. They are built up anew and asked once more.
+	if rv == notCompared {
+		// No token could compare the PIN. They are built up anew and asked
+		// once more.
 		ctx, cancel := context.WithTimeout(g.ctx, g.option().ProbeTimeout)
 		g.AwaitFirst(ctx)
 		cancel()
@@ -52,8 +52,13 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	return pkcs11.CKR_OK
 }
 
+// notCompared is what a token answers that could not compare a PIN, as SoftHSM while
+// another process rewrites its files. Other unclear answers may be a refusal, or a
+// user who cancelled, and are final.
+const notCompared = pkcs11.CKR_GENERAL_ERROR
+
 // loginFirst tries a PIN on one member after the other until one has compared
-// it. Those that give an unclear answer are dropped if none has. With careful set no
+// it. Those that could not are dropped if none has. With careful set no
 // token gets the PIN that has seen a wrong one.
 func (g *Group) loginFirst(kind uint64, pin pkcs11.PIN, careful bool) (accepted *link, rv pkcs11.RV) {
 	var closed pkcs11.RV
@@ -61,7 +66,7 @@ func (g *Group) loginFirst(kind uint64, pin pkcs11.PIN, careful bool) (accepted 
 	rv, err := g.do(run, wire.Ask, Primary, func(p *Place) (pkcs11.RV, error) {
 		if careful {
 			if wrong, err := g.hasSeenWrong(p.link, kind); wrong || err != nil {
-				return pkcs11.CKR_GENERAL_ERROR, nil
+				return notCompared, nil
 			}
 		}
 		rv, err := p.link.login(kind, pin, g.limits(nil))
@@ -79,7 +84,7 @@ func (g *Group) loginFirst(kind uint64, pin pkcs11.PIN, careful bool) (accepted 
 	if errors.Is(err, ErrElsewhere) {
 		return nil, closed
 	}
-	if blame(rv, false) == unclear {
+	if rv == notCompared {
 		for _, l := range run.doubted {
 			g.drop(l, errRefused(wire.NumberLogin, rv))
 		}

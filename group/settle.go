@@ -312,11 +312,12 @@ func (g *Group) closeCreation(e *entry, members []*link) (over bool, err error) 
 		return true, nil
 	}
 	// Who is not among the members may have got its half by copying.
-	if away := g.names(func(s *seat) bool {
+	away := append(g.names(func(s *seat) bool {
 		return !slices.ContainsFunc(members, func(l *link) bool { return l.seat == s })
-	}); len(away) > 0 {
+	}), g.removed()...)
+	if len(away) > 0 {
 		for i := range all {
-			g.leaveRecord(members, record{Op: opDestroy, Identity: all[i], Time: after(e.Time)}.pending(append(away, g.removed()...)))
+			g.leaveRecord(members, record{Op: opDestroy, Identity: all[i], Time: after(e.Time)}.pending(away))
 		}
 	}
 	for _, at := range places {

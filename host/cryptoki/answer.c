@@ -3,6 +3,7 @@
 /* What plain requests are answered with on the direct path. */
 #define _GNU_SOURCE
 #include "direct.h"
+#include "../../module/calls_gen.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,16 +15,6 @@
 /* Where an output buffer starts, as in session.go, and how far it may grow. */
 #define SPARE_OUTPUT ((uint64_t)64 << 10)
 #define OUTPUT_MAX ((uint64_t)256 << 10)
-
-/* Numbers of calls.def. A pair is an Init and what it begins. */
-enum {
-        ENCRYPT_INIT = 30,
-        DECRYPT_INIT = 34,
-        DIGEST_INIT = 38,
-        SIGN_INIT = 43,
-        VERIFY_INIT = 49,
-        GENERATE_RANDOM = 65,
-};
 
 /* Bytes of an answer before its reply: u32 call, u64 rv, u32 length. */
 #define ANSWER_HEAD 16
@@ -54,32 +45,20 @@ static const uint8_t *take(struct reader *r, uint64_t n)
         return at;
 }
 
-static uint8_t take8(struct reader *r)
+/* An integer of so many bytes. */
+static uint64_t take_number(struct reader *r, size_t size)
 {
-        const uint8_t *p = take(r, 1);
-
-        return p ? *p : 0;
-}
-
-static uint32_t take32(struct reader *r)
-{
-        const uint8_t *p = take(r, 4);
-        uint32_t v = 0;
-
-        if (p)
-                memcpy(&v, p, sizeof v);
-        return v;
-}
-
-static uint64_t take64(struct reader *r)
-{
-        const uint8_t *p = take(r, 8);
+        const uint8_t *p = take(r, size);
         uint64_t v = 0;
 
         if (p)
-                memcpy(&v, p, sizeof v);
+                memcpy(&v, p, size);
         return v;
 }
+
+static uint8_t take8(struct reader *r) { return (uint8_t)take_number(r, 1); }
+static uint32_t take32(struct reader *r) { return (uint32_t)take_number(r, 4); }
+static uint64_t take64(struct reader *r) { return take_number(r, 8); }
 
 /* A byte string that is there, or room that is: NULL is for Go. */
 static uint64_t take_present(struct reader *r)
@@ -261,7 +240,7 @@ static CK_RV start(struct oneslot_direct *d, fn_init f, struct beginning *b)
  * nothing: parameters with pointers are for Go. */
 static size_t put_begun(struct oneslot_direct *d, size_t at, uint32_t number, CK_RV rv)
 {
-        if (number != ENCRYPT_INIT || !has_reply(rv))
+        if (number != CALL_C_ENCRYPT_INIT || !has_reply(rv))
                 return put_head(d, at, number, rv, 0);
         at = put_head(d, at, number, rv, BYTES_HEAD);
         return put_present(d, at, true, 0);
@@ -285,33 +264,33 @@ static size_t pair(struct oneslot_direct *d, struct reader *r)
         if (r->bad || r->at != r->end || second != first + 1)
                 return 0;
         switch (first) {
-        case ENCRYPT_INIT:
+        case CALL_C_ENCRYPT_INIT:
                 begins = f->C_EncryptInit;
                 does = f->C_Encrypt;
                 break;
-        case DECRYPT_INIT:
+        case CALL_C_DECRYPT_INIT:
                 begins = f->C_DecryptInit;
                 does = f->C_Decrypt;
                 break;
-        case SIGN_INIT:
+        case CALL_C_SIGN_INIT:
                 begins = f->C_SignInit;
                 does = f->C_Sign;
                 break;
-        case VERIFY_INIT:
+        case CALL_C_VERIFY_INIT:
                 begins = f->C_VerifyInit;
                 break;
-        case DIGEST_INIT:
+        case CALL_C_DIGEST_INIT:
                 begins = NULL;
                 does = f->C_Digest;
                 break;
         default:
                 return 0;
         }
-        if (!take_beginning(d, &a, first != DIGEST_INIT, &b))
+        if (!take_beginning(d, &a, first != CALL_C_DIGEST_INIT, &b))
                 return 0;
         take64(&c); /* the session */
         in = take_bytes(&c);
-        if (first == VERIFY_INIT)
+        if (first == CALL_C_VERIFY_INIT)
                 signature = take_bytes(&c);
         else
                 room = take_present(&c);
@@ -319,12 +298,12 @@ static size_t pair(struct oneslot_direct *d, struct reader *r)
                 return 0;
 
         oneslot_direct_begin(d);
-        if (first == DIGEST_INIT)
+        if (first == CALL_C_DIGEST_INIT)
                 rv = f->C_DigestInit ? f->C_DigestInit(d->session, &b.mechanism) : CKR_FUNCTION_NOT_SUPPORTED;
         else
                 rv = start(d, begins, &b);
         at = put_begun(d, at, first, rv);
-        if (rv == CKR_OK && first == VERIFY_INIT) {
+        if (rv == CKR_OK && first == CALL_C_VERIFY_INIT) {
                 rv = f->C_Verify ? f->C_Verify(d->session, in.at, in.length, signature.at, signature.length)
                                  : CKR_FUNCTION_NOT_SUPPORTED;
                 at = put_head(d, at, second, rv, 0);
@@ -347,7 +326,7 @@ static size_t generate_random(struct oneslot_direct *d, struct reader *r)
         uint64_t n;
         CK_RV rv;
 
-        if (r->bad || r->at != r->end || number != GENERATE_RANDOM)
+        if (r->bad || r->at != r->end || number != CALL_C_GENERATE_RANDOM)
                 return 0;
         take64(&a); /* the session */
         n = take_present(&a);
