@@ -32,13 +32,12 @@ func settledByAnother(t *testing.T, late wire.Number) {
 	for _, name := range []string{"a", "b", "c"} {
 		members = append(members, fake.New(name, pin))
 	}
-	var processes []*process
 	var benches []*bench
 	for range 2 {
 		p := launch(t, members, nil)
 		b := p.bench(t, members)
 		b.login()
-		processes, benches = append(processes, p), append(benches, b)
+		benches = append(benches, b)
 	}
 	for i := range members {
 		benches[1].await(i, Ready)
