@@ -24,6 +24,8 @@ const (
 	// The export key takes the place of the strict one on a token that cannot
 	// mark it as trusted (rule K7, export.go).
 	exportLabel = "oneslot domain export 1"
+	// Session objects that a token is tried with, for a moment.
+	trialLabel = "oneslot trial"
 )
 
 // The data objects in which records lie, by their CKA_APPLICATION.
@@ -151,7 +153,7 @@ func (t *Token) isDomainKey(object uint64) bool {
 func hides(k *known) bool {
 	switch k.Class {
 	case pkcs11.CKO_SECRET_KEY:
-		return reservedLabel(k.Label) && k.Flags&wire.OnToken != 0
+		return reservedLabel(k.Label) && k.Flags&wire.OnToken != 0 || string(k.Label) == trialLabel && k.Flags&wire.OnToken == 0
 	case pkcs11.CKO_DATA:
 		return reservedApplication(k.attributes.Bytes(pkcs11.CKA_APPLICATION))
 	}

@@ -130,7 +130,7 @@ func (s *session) tryTrust(c *wire.Join) pkcs11.RV {
 	rand.Read(trial.strict)
 	defer trial.wipe()
 	made := wire.CreateObject{Template: trial.strictKey().With(pkcs11.Bool(pkcs11.CKA_TOKEN, false),
-		pkcs11.Bool(pkcs11.CKA_DESTROYABLE, true), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("oneslot trial")))}
+		pkcs11.Bool(pkcs11.CKA_DESTROYABLE, true), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(trialLabel)))}
 	refused := pkcs11.CKR_OK
 	rv := s.as(pkcs11.CKU_SO, c.Officer, func() pkcs11.RV {
 		refused = s.raw.CreateObject(bg, &made)

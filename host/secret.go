@@ -8,7 +8,7 @@ import (
 )
 
 // wrapMechanisms are those that can carry any key, best first. All of them are
-// deterministic (RFC 5649), which fingerprints build on.
+// deterministic (RFC 5649), which fingerprints build on; see exact.go.
 var wrapMechanisms = []pkcs11.MechanismType{pkcs11.CKM_AES_KEY_WRAP_PAD, 0x210b /* CKM_AES_KEY_WRAP_KWP */}
 
 // wrap wraps a key under a domain key.
@@ -31,8 +31,8 @@ func (s *session) secretFingerprint(k *known) {
 	if keys == nil || keys.strict == 0 || !k.attributes.Bool(pkcs11.CKA_EXTRACTABLE, false) || stateful(k.KeyType) {
 		return
 	}
-	wrapped, _, rv := s.wrap(keys.strict, k.Object)
-	if rv != pkcs11.CKR_OK {
+	wrapped, mechanism, rv := s.wrap(keys.strict, k.Object)
+	if rv != pkcs11.CKR_OK || !s.exact(k, wrapped, mechanism) {
 		return
 	}
 	d := newDigest(k.Class, k.KeyType)

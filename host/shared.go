@@ -28,6 +28,8 @@ type shared struct {
 	index   index
 	origins originCache
 	wrapped map[keyKind]bool // whether keys of a kind can be wrapped, as far as it was tried
+
+	keepsLength, triedLength bool // see exact.go
 }
 
 func (s *shared) init() {

@@ -75,6 +75,9 @@ var differences = []*difference{
 	{name: "Several operations at once", applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
 		return strings.HasSuffix(function, "Init") && rvs[0] == pkcs11.CKR_OPERATION_ACTIVE && rvs[1] == rvs[2]
 	}},
+	{name: "AES keys of a wrong length", applies: func(_ *world, _ string, rvs [3]pkcs11.RV) bool {
+		return rvs == [3]pkcs11.RV{pkcs11.CKR_GENERAL_ERROR, pkcs11.CKR_GENERAL_ERROR, pkcs11.CKR_OK}
+	}},
 	{name: "Errors end an operation", applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
 		return rvs[1] == pkcs11.CKR_OPERATION_NOT_INITIALIZED && rvs[2] == rvs[1] && w.failedBefore(function)
 	}},

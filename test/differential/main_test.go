@@ -25,6 +25,10 @@ import (
 // usualChecks are the sequences of one test; there are five.
 const usualChecks = "25"
 
+// usualSeed makes a plain `go test` run the same sequences each time, so that it
+// fails for what was changed. With -rapid.checks others are drawn.
+const usualSeed = "1"
+
 const (
 	pin   = "123456"
 	soPIN = "87654321"
@@ -37,10 +41,13 @@ var sides []*machine
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if !given["rapid.checks"] {
 		flag.Set("rapid.checks", usualChecks)
+		if !given["rapid.seed"] {
+			flag.Set("rapid.seed", usualSeed)
+		}
 	}
 	os.Exit(run(m))
 }
