@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +18,25 @@ import (
 type stress struct {
 	*exec.Cmd
 	w   *world
-	out bytes.Buffer
+	out output
+}
+
+// output is what a process has said so far.
+type output struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // stress starts p11stress in a process group of its own, as a shell does.
@@ -30,6 +50,25 @@ func (w *world) stress(args ...string) *stress {
 	s.Stdout, s.Stderr = &s.out, &s.out
 	w.must(s.Start())
 	return s
+}
+
+// A second in which p11stress got answers, all of them right ones.
+var goodSecond = regexp.MustCompile(`(?m)^second \d+: [1-9]\d* verified, 0 failed, 0 wrong`)
+
+// goodSeconds is how many there were.
+func (s *stress) goodSeconds() int { return len(goodSecond.FindAllString(s.out.String(), -1)) }
+
+// work waits until each has done work since it was asked, so is past its login
+// and whatever else comes before.
+func (w *world) work(all ...*stress) {
+	w.t.Helper()
+	before := make([]int, len(all))
+	for i, s := range all {
+		before[i] = s.goodSeconds()
+	}
+	for i, s := range all {
+		w.await("an application to work", func() bool { return s.goodSeconds() > before[i] })
+	}
 }
 
 // end lets it come to an end, which must be a good one.

@@ -91,22 +91,30 @@ func (c *Cluster) Gone(member string) error {
 	return c.Wait(member, "is down", func(m control.Member) bool { return m.State == "down" || m.State == "connecting" })
 }
 
-// Works waits until a member answers more calls than it had when asked first.
+// Works waits until a member answers more calls than it had when asked first, in
+// every engine that runs.
 func (c *Cluster) Works(member string) error {
 	first := map[string]uint64{}
 	return Await("member "+member+" gets work", func() (bool, error) {
-		groups, err := c.Groups()
-		more := len(groups) > 0
-		for i, g := range groups {
-			for _, m := range g.Members {
-				if key := fmt.Sprint(i, g.Name); m.Name == member {
+		engines, err := c.Status()
+		asked, more := 0, 0
+		for _, e := range engines {
+			for _, g := range e.Groups {
+				for _, m := range g.Members {
+					if m.Name != member {
+						continue
+					}
+					key := fmt.Sprint(e.Engine.PID, g.Name) // engines come and go meanwhile
 					if _, seen := first[key]; !seen {
 						first[key] = m.Calls
 					}
-					more = more && m.Calls > first[key]
+					asked++
+					if m.Calls > first[key] {
+						more++
+					}
 				}
 			}
 		}
-		return more, err
+		return asked > 0 && more == asked, err
 	})
 }
