@@ -57,6 +57,7 @@ func (a *application) SetAttributeValue(_ context.Context, c *wire.SetAttributeV
 	if rv == pkcs11.CKR_OK {
 		o.changed(c.Template)
 		s.slot.objects.renamed(s.slot, o)
+		s.slot.compare(o)
 	}
 	return rv
 }

@@ -101,13 +101,20 @@ func (a *application) create(c creation) ([]*object, pkcs11.RV) {
 	if some && !c.session.rw {
 		return nil, pkcs11.CKR_SESSION_READ_ONLY
 	}
+	var made []*object
+	var rv pkcs11.RV
 	switch {
 	case c.session.slot.virtual == nil:
-		return a.createHere(c, token)
+		made, rv = a.createHere(c, token)
 	case !some:
-		return a.createInSession(c)
+		made, rv = a.createInSession(c)
+	default:
+		made, rv = a.createEverywhere(c, token)
 	}
-	return a.createEverywhere(c, token)
+	for _, o := range made {
+		c.session.slot.compare(o)
+	}
+	return made, rv
 }
 
 // stateful says whether a key must never be used on two members: hash-based
@@ -229,32 +236,12 @@ func (sl *slot) created(c *group.Created) *object {
 		o = &object{id: keep(&c.Identity)}
 		sl.objects.add(sl.app.handles.Add(1), o)
 	} else {
-		twin := 0
-		for {
-			o = sl.objects.token(sl, &c.Identity, twin)
-			if o.fresh(c.Places) {
-				break
-			}
-			twin++ // there is one just like it already
-		}
+		o = sl.objects.created(sl, &c.Identity, c.Places)
 	}
 	for _, at := range c.Places {
 		o.learn(at.Seat, at.Epoch, at.Object)
 	}
 	return o
-}
-
-// fresh says whether nothing is known of the object yet, or just what these
-// places say: a search by another thread may have seen it first.
-func (o *object) fresh(places []group.At) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, at := range places {
-		if o.places[at.Seat] == (place{at.Epoch, at.Object}) {
-			return true
-		}
-	}
-	return len(o.places) == 0
 }
 
 // createHere makes objects on a physical slot, as its token does it.

@@ -11,6 +11,7 @@
 //	session.go      session handles and states
 //	login.go        C_Login and C_Logout
 //	object.go       virtual objects, and their handles on members
+//	twin.go         objects that are equal in all that identifies them
 //	find.go         searches
 //	attribute.go    reading and changing attributes
 //	create.go       generating, creating, destroying

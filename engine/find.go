@@ -57,45 +57,58 @@ func (sl *slot) search(template pkcs11.Template) ([]uint64, pkcs11.RV) {
 		if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
 			return call.RV, err
 		}
-		handles = sl.recognise(p, call.Found)
-		return pkcs11.CKR_OK, nil
+		var rv pkcs11.RV
+		var err error
+		handles, rv, err = sl.recognise(p, call.Found)
+		return rv, err
 	})
 	return handles, sl.gone(err, rv, pkcs11.CKR_DEVICE_ERROR)
 }
 
 // recognise gives what a member found its virtual handles.
-func (sl *slot) recognise(p *group.Place, found []wire.Identity) []uint64 {
+func (sl *slot) recognise(p *group.Place, found []wire.Identity) ([]uint64, pkcs11.RV, error) {
 	handles := make([]uint64, 0, len(found))
-	twins := make(map[string]int)
+	count := make(map[familyKey]int)
+	for i := range found {
+		count[familyOf(&found[i])]++
+	}
 	for i := range found {
 		id := &found[i]
-		if o := sl.known(p, id, twins); o != nil {
+		o, rv, err := sl.known(p, id, count[familyOf(id)] == 1)
+		if err != nil || rv != pkcs11.CKR_OK {
+			return nil, rv, err
+		}
+		if o != nil {
 			handles = append(handles, o.handle)
 		}
 	}
-	return handles
+	return handles, pkcs11.CKR_OK, nil
 }
 
-// known returns the virtual object for one found on a member. Session objects
-// that the engine did not make for the application, it does not show.
-func (sl *slot) known(p *group.Place, id *wire.Identity, twins map[string]int) *object {
+// known returns the virtual object for one found on a member; alone says that no
+// twin of it was. Session objects that the engine did not make for the application,
+// it does not show.
+func (sl *slot) known(p *group.Place, id *wire.Identity, alone bool) (*object, pkcs11.RV, error) {
 	if id.Flags&wire.OnToken == 0 {
-		return sl.objects.at(p.Seat(), p.Epoch(), id.Object)
+		return sl.objects.at(p.Seat(), p.Epoch(), id.Object), pkcs11.CKR_OK, nil
 	}
 	if len(id.Fingerprint) == 0 {
 		if o := sl.objects.at(p.Seat(), p.Epoch(), id.Object); o != nil {
-			return o
+			return o, pkcs11.CKR_OK, nil
 		}
 		o := &object{id: keep(id)}
 		o.learn(p.Seat(), p.Epoch(), id.Object)
 		sl.objects.add(sl.app.handles.Add(1), o)
-		return o
+		return o, pkcs11.CKR_OK, nil
 	}
-	key := string(id.Fingerprint) + "\x00" + string(id.Label) + "\x00" + string(id.ID)
-	o := sl.objects.token(sl, id, twins[key])
-	twins[key]++
-	o.learn(p.Seat(), p.Epoch(), id.Object)
-	return o
+	o := sl.objects.found(sl, p, id, alone)
+	if o != nil {
+		return o, pkcs11.CKR_OK, nil
+	}
+	if rv, err := sl.lookAtTwins(p, *id); err != nil || rv != pkcs11.CKR_OK {
+		return nil, rv, err
+	}
+	return sl.objects.found(sl, p, id, false), pkcs11.CKR_OK, nil // nil: it was destroyed meanwhile
 }
 
 // FindObjects is C_FindObjects.

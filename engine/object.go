@@ -22,9 +22,14 @@ const tokenHandle = 1 << 62
 type object struct {
 	handle uint64
 	owner  *session // of a session object; nil for a token object
-	later  []uint64 // handles that a token object would have by its identity now
-	twin   int      // rank among objects equal in everything that identifies them
 	blob   []byte   // of a session object that can be copied: its wrapped form
+
+	// Of a token object with an identity; the mutex of the table guards them.
+	slot   *slot
+	kin    familyKey
+	traits string   // what tells it from its twins (group.Place.Traits); empty: not known
+	later  []uint64 // handles that it would have by its identity now
+	hidden bool     // private, and nobody is logged in
 
 	mu     sync.Mutex // guards what follows
 	id     wire.Identity
@@ -86,36 +91,38 @@ func (o *object) on(p *group.Place) (uint64, pkcs11.RV, error) {
 	if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
 		return 0, call.RV, err
 	}
-	found := o.choose(call.Found, &id)
-	if found == nil {
+	same, twins := equals(call.Found, &id)
+	if len(twins) > 1 || len(twins) == 1 && o.slot.objects.hasTwins(o) {
+		if err := o.slot.tellApart(p, twins); err != nil {
+			return 0, 0, err
+		}
+		if handle, ok := o.known(p); ok {
+			return handle, pkcs11.CKR_OK, nil
+		}
+		return 0, 0, group.ErrElsewhere // those that are there are others
+	}
+	// Label and ID may differ on this member; any of them is the same key.
+	if same = append(twins, same...); len(same) == 0 {
 		return 0, 0, group.ErrElsewhere
 	}
-	o.learn(p.Seat(), p.Epoch(), found.Object)
-	return found.Object, pkcs11.CKR_OK, nil
+	o.learn(p.Seat(), p.Epoch(), same[0].Object)
+	return same[0].Object, pkcs11.CKR_OK, nil
 }
 
-// choose picks among objects of the same key material the one that was meant:
-// label and ID tell twins apart, and where they differ on this member any of
-// them is the same key.
-func (o *object) choose(found []wire.Identity, id *wire.Identity) *wire.Identity {
-	var same, exact []*wire.Identity
-	for i := range found {
-		f := &found[i]
-		if !f.Same(id) || f.Flags&wire.OnToken == 0 {
-			continue
-		}
-		same = append(same, f)
-		if string(f.Label) == string(id.Label) && string(f.ID) == string(id.ID) {
-			exact = append(exact, f)
+// equals are the token objects of the same key material among those that a member
+// found: those with the same label and ID, which are the object or its twins, and
+// the others.
+func equals(found []wire.Identity, id *wire.Identity) (others, twins []wire.Identity) {
+	for _, f := range found {
+		switch {
+		case !f.Same(id) || f.Flags&wire.OnToken == 0:
+		case familyOf(&f) == familyOf(id):
+			twins = append(twins, f)
+		default:
+			others = append(others, f)
 		}
 	}
-	switch {
-	case len(exact) > 0:
-		return exact[min(o.twin, len(exact)-1)]
-	case len(same) > 0:
-		return same[0]
-	}
-	return nil
+	return others, twins
 }
 
 // bring copies a session object to a member.
@@ -164,54 +171,22 @@ type objects struct {
 	mu      *sync.Mutex
 	by      map[uint64]*object
 	session map[*session][]*object
+
+	families map[familyKey]*family // of the token objects with an identity
 }
 
 func newObjects() objects {
-	return objects{mu: new(sync.Mutex), by: make(map[uint64]*object), session: make(map[*session][]*object)}
+	return objects{mu: new(sync.Mutex), by: make(map[uint64]*object), session: make(map[*session][]*object),
+		families: make(map[familyKey]*family)}
 }
 
 func (t *objects) get(handle uint64) *object {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.by[handle]
-}
-
-// token returns the token object with this identity, the twin-th of its kind,
-// and adds it if it is new.
-func (t *objects) token(slot *slot, id *wire.Identity, twin int) *object {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	handle := identityHandle(slot, id, twin)
-	for t.by[handle] != nil && !t.by[handle].is(id, twin) {
-		handle = handle&^tokenHandle + 1 | tokenHandle // a collision moves on
-	}
-	if o := t.by[handle]; o != nil {
+	if o := t.by[handle]; o != nil && !o.hidden {
 		return o
 	}
-	o := &object{handle: handle, twin: twin, id: keep(id)}
-	t.by[handle] = o
-	return o
-}
-
-// renamed has searches find a token object by its new label or CKA_ID. Its
-// handle stays the one that the application knows.
-func (t *objects) renamed(slot *slot, o *object) {
-	if o.owner != nil || o.handle&tokenHandle == 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	id := o.identity()
-	handle := identityHandle(slot, &id, o.twin)
-	if t.by[handle] == nil {
-		t.by[handle] = o
-		o.later = append(o.later, handle)
-	}
-}
-
-func (o *object) is(id *wire.Identity, twin int) bool {
-	mine := o.identity()
-	return mine.Same(id) && o.twin == twin && string(mine.Label) == string(id.Label) && string(mine.ID) == string(id.ID)
+	return nil
 }
 
 // identityHandle is the handle of a token object: a keyed hash of the group and
@@ -286,6 +261,7 @@ func (t *objects) remove(o *object) {
 	for _, handle := range o.later {
 		delete(t.by, handle)
 	}
+	t.leave(o)
 	if o.owner != nil {
 		kept := t.session[o.owner][:0]
 		for _, other := range t.session[o.owner] {
@@ -307,13 +283,19 @@ func (t *objects) forgetSession(s *session) {
 }
 
 // forgetPrivate drops the private objects: their handles are invalid after
-// C_Logout.
+// C_Logout, and members give them others. What a search after the next login would
+// not give its handle again is kept for that.
 func (t *objects) forgetPrivate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for handle, o := range t.by {
-		if o.identity().Flags&wire.Private != 0 {
+		switch {
+		case o.identity().Flags&wire.Private == 0:
+		case t.plain(o):
 			delete(t.by, handle)
+			t.leave(o)
+		default:
+			o.hide()
 		}
 	}
 }

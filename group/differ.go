@@ -97,7 +97,10 @@ func (g *Group) differ(copies []holding) (out []SurveyDifference, err error) {
 	kinds := traits(copies[0].id.Class)
 	read := make([][]string, len(copies))
 	for i, c := range copies {
-		if read[i], err = g.readTraits(c, kinds); err != nil {
+		if read[i], err = readTraits(c.id.Object, kinds, func(call wire.Call) error {
+			_, err := c.link.background(g.ctx, g.limits(nil), call)
+			return err
+		}); err != nil {
 			return nil, fmt.Errorf("member %s: its attributes cannot be read: %w", c.link.seat.member.Name(), err)
 		}
 	}
@@ -123,12 +126,12 @@ func (g *Group) differ(copies []holding) (out []SurveyDifference, err error) {
 
 // readTraits reads attributes of one copy, as they are shown. A token that does
 // not answer for all of them at once is asked for each.
-func (g *Group) readTraits(c holding, kinds []trait) ([]string, error) {
-	call := wire.GetAttributeValue{Object: c.id.Object}
+func readTraits(object uint64, kinds []trait, do func(wire.Call) error) ([]string, error) {
+	call := wire.GetAttributeValue{Object: object}
 	for _, t := range kinds {
 		call.Query = append(call.Query, wire.Question{Type: t.kind, Form: wire.AskRoom, Capacity: traitRoom})
 	}
-	if _, err := c.link.background(g.ctx, g.limits(nil), &call); err != nil {
+	if err := do(&call); err != nil {
 		return nil, err
 	}
 	out := make([]string, len(kinds))
@@ -137,8 +140,8 @@ func (g *Group) readTraits(c holding, kinds []trait) ([]string, error) {
 			out[i] = t.shape.show(call.Values[i])
 			continue
 		}
-		one := wire.GetAttributeValue{Object: c.id.Object, Query: call.Query[i : i+1]}
-		if _, err := c.link.background(g.ctx, g.limits(nil), &one); err != nil {
+		one := wire.GetAttributeValue{Object: object, Query: call.Query[i : i+1]}
+		if err := do(&one); err != nil {
 			return nil, err
 		}
 		if out[i] = absent; one.RV.HasReply() && len(one.Values) == 1 {

@@ -53,7 +53,7 @@ func (s *session) newKey(class uint64, material string, t pkcs11.Template) *obje
 	o := &object{id: wire.Identity{
 		Class: class, KeyType: pkcs11.CKK_AES, Size: 256, Flags: wire.Private | wire.Copyable,
 		Fingerprint: sum[:], Label: slices.Clone(t.Bytes(pkcs11.CKA_LABEL)),
-	}}
+	}, start: slices.Clone(t.Bytes(pkcs11.CKA_START_DATE))}
 	s.made = append(s.made, o)
 	return o
 }
@@ -63,22 +63,28 @@ func (s *session) Export(_ context.Context, c *wire.Export) pkcs11.RV {
 	if o == nil {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
-	c.Blob, _ = json.Marshal(o.id)
+	c.Blob, _ = json.Marshal(blob{o.id, o.start})
 	return pkcs11.CKR_OK
 }
 
+// A blob is the wrapped form of an object.
+type blob struct {
+	Identity wire.Identity
+	Start    []byte
+}
+
 func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
-	var id wire.Identity
-	if json.Unmarshal(c.Blob, &id) != nil {
+	var b blob
+	if json.Unmarshal(c.Blob, &b) != nil {
 		return pkcs11.CKR_WRAPPED_KEY_INVALID
 	}
 	if !c.Token {
-		o := &object{id: id}
+		o := &object{b.Identity, b.Start}
 		s.made = append(s.made, o)
 		c.Identity = s.identity(o)
 		return pkcs11.CKR_OK
 	}
-	c.Identity = s.place(id, c.Copies)
+	c.Identity = s.place(object{b.Identity, b.Start}, c.Copies)
 	return pkcs11.CKR_OK
 }
 
@@ -87,16 +93,16 @@ func (s *session) Publish(_ context.Context, c *wire.Publish) pkcs11.RV {
 	if o == nil {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
-	c.Identity = s.place(o.id, c.Copies)
+	c.Identity = s.place(*o, c.Copies)
 	return pkcs11.CKR_OK
 }
 
 // place adds a token object unless there are enough copies of it.
-func (s *session) place(id wire.Identity, copies uint64) wire.Identity {
-	id.Flags |= wire.OnToken
+func (s *session) place(made object, copies uint64) wire.Identity {
+	made.id.Flags |= wire.OnToken
 	var n uint64
 	for _, o := range s.life.token.objects {
-		if o.id.Same(&id) {
+		if o.id.Same(&made.id) {
 			if n++; n >= copies {
 				return s.identity(o)
 			}
@@ -107,7 +113,6 @@ func (s *session) place(id wire.Identity, copies uint64) wire.Identity {
 		time.Sleep(t.slow)
 		t.mu.Lock()
 	}
-	o := &object{id: id}
-	s.life.token.objects = append(s.life.token.objects, o)
-	return s.identity(o)
+	s.life.token.objects = append(s.life.token.objects, &made)
+	return s.identity(&made)
 }

@@ -36,7 +36,8 @@ type Token struct {
 }
 
 type object struct {
-	id wire.Identity
+	id    wire.Identity
+	start []byte // CKA_START_DATE
 }
 
 // NewToken makes an empty token.
@@ -162,6 +163,25 @@ func (t *Token) Holds() map[string][]string {
 		holds[key] = append(holds[key], string(o.id.Label))
 	}
 	return holds
+}
+
+// Reverse has searches show the token objects in the opposite order, as real tokens
+// show them in any.
+func (t *Token) Reverse() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slices.Reverse(t.objects)
+}
+
+// Dates are the CKA_START_DATE of the token objects.
+func (t *Token) Dates() (dates []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range t.objects {
+		dates = append(dates, string(o.start))
+	}
+	slices.Sort(dates)
+	return dates
 }
 
 // Wipe empties the token, as a re-initialisation does.
@@ -302,33 +322,6 @@ func (s *session) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
 	s.life.token.objects = slices.Delete(s.life.token.objects, i, i+1)
-	return pkcs11.CKR_OK
-}
-
-func (s *session) SetAttributeValue(_ context.Context, c *wire.SetAttributeValue) pkcs11.RV {
-	o := s.life.handles[c.Object]
-	if o == nil {
-		return pkcs11.CKR_OBJECT_HANDLE_INVALID
-	}
-	if a := c.Template.Find(pkcs11.CKA_LABEL); a != nil {
-		o.id.Label = slices.Clone(a.Value)
-	}
-	if s.life.token.renumber {
-		delete(s.life.handles, c.Object)
-	}
-	return pkcs11.CKR_OK
-}
-
-func (s *session) GetAttributeValue(_ context.Context, c *wire.GetAttributeValue) pkcs11.RV {
-	o := s.life.handles[c.Object]
-	if o == nil {
-		return pkcs11.CKR_OBJECT_HANDLE_INVALID
-	}
-	for _, q := range c.Query {
-		if q.Type == pkcs11.CKA_LABEL {
-			c.Values = append(c.Values, wire.Value{Type: q.Type, Form: wire.GotData, Data: slices.Clone(o.id.Label)})
-		}
-	}
 	return pkcs11.CKR_OK
 }
 

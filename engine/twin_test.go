@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// twin makes a token object of the same value, label and ID as all that it makes.
+// Some have a date to tell them apart.
+func (w *world) twin(a *application, s uint64, date string) uint64 {
+	w.Helper()
+	c := wire.CreateObject{Session: s, Template: pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true),
+		pkcs11.Bytes(pkcs11.CKA_VALUE, []byte("twin")), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("same")),
+		pkcs11.Bytes(pkcs11.CKA_START_DATE, []byte(date))}}
+	w.call(a, &c, pkcs11.CKR_OK)
+	return c.Object
+}
+
+// date reads the attribute that tells twins apart.
+func (w *world) date(a *application, s, object uint64) string {
+	w.Helper()
+	c := wire.GetAttributeValue{Session: s, Object: object,
+		Query: wire.Query{{Type: pkcs11.CKA_START_DATE, Form: wire.AskRoom, Capacity: 8}}}
+	w.call(a, &c, pkcs11.CKR_OK)
+	if len(c.Values) != 1 {
+		return "nothing"
+	}
+	return string(c.Values[0].Data)
+}
+
+// wantFound wants a search to find these handles and no others.
+func (w *world) wantFound(a *application, s uint64, want ...uint64) {
+	w.Helper()
+	found := w.find(a, s)
+	if !slices.Equal(slices.Sorted(slices.Values(found)), slices.Sorted(slices.Values(want))) {
+		w.Errorf("found %x, want %x", found, want)
+	}
+}
+
+// reverse gives each member a new connection, on which it shows its objects in the
+// opposite order.
+func (w *world) reverse(a *application) {
+	w.Helper()
+	for name, m := range w.members {
+		m.Token.Reverse()
+		m.Down()
+		w.until("the loss was noticed", func() bool {
+			for _, seen := range a.slots[0].group.Snapshot().Members {
+				if seen.Name == name {
+					return seen.State != group.Ready
+				}
+			}
+			return false
+		})
+		m.Up()
+		w.allReady(a)
+	}
+}
+
+// without is the list without one.
+func without[T any](list []T, i int) []T { return slices.Delete(slices.Clone(list), i, i+1) }
+
+// eachTwin is for groups of one and of three, and for each of three twins.
+func eachTwin(t *testing.T, run func(w *world, which int)) {
+	for _, members := range []int{1, 3} {
+		for which := range 3 {
+			t.Run(fmt.Sprintf("%d members, number %d", members, which), func(t *testing.T) { run(begin(t, members), which) })
+		}
+	}
+}
+
+// H1, H4: whichever of equal objects is destroyed, the others are found under the
+// handles that the application has, also after a logout, and nothing has the
+// handle of the one that is gone.
+func TestTwinsKeepTheirHandles(t *testing.T) {
+	eachTwin(t, func(w *world, gone int) {
+		a := w.application()
+		s := w.loggedIn(a)
+		twins := []uint64{w.twin(a, s, ""), w.twin(a, s, ""), w.twin(a, s, "")}
+		w.call(a, &wire.DestroyObject{Session: s, Object: twins[gone]}, pkcs11.CKR_OK)
+		left := without(twins, gone)
+		w.wantFound(a, s, left...)
+		w.call(a, &wire.SignInit{Session: s, Key: twins[gone]}, pkcs11.CKR_KEY_HANDLE_INVALID)
+
+		w.call(a, &wire.Logout{Session: s}, pkcs11.CKR_OK)
+		w.call(a, &wire.SignInit{Session: s, Key: left[0]}, pkcs11.CKR_KEY_HANDLE_INVALID)
+		w.wantFound(a, s)
+		w.call(a, &wire.Login{Session: s, User: pkcs11.CKU_USER, Pin: pkcs11.PIN(pin)}, pkcs11.CKR_OK)
+		w.wantFound(a, s, left...)
+		w.call(a, &wire.SignInit{Session: s, Key: twins[gone]}, pkcs11.CKR_KEY_HANDLE_INVALID)
+
+		again := w.twin(a, s, "")
+		if slices.Contains(twins, again) {
+			t.Errorf("a new twin has a handle that another had: %x of %x", again, twins)
+		}
+		w.wantFound(a, s, append(left, again)...)
+	})
+}
+
+// K5, H2: the twin that is destroyed is the one that was meant, on every member,
+// also when the handles on members are new ones and tokens show what they hold in
+// another order.
+func TestTheRightTwinIsDestroyed(t *testing.T) {
+	eachTwin(t, func(w *world, gone int) {
+		a := w.application()
+		s := w.loggedIn(a)
+		dates := []string{"", "20260101", "20270101"}
+		var twins []uint64
+		for _, date := range dates {
+			twins = append(twins, w.twin(a, s, date))
+		}
+		w.reverse(a)
+		for i, o := range twins {
+			if got := w.date(a, s, o); got != dates[i] {
+				w.Errorf("twin %d reads %q, want %q", i, got, dates[i])
+			}
+		}
+		w.call(a, &wire.DestroyObject{Session: s, Object: twins[gone]}, pkcs11.CKR_OK)
+		for name, m := range w.members {
+			if got := m.Token.Dates(); !slices.Equal(got, without(dates, gone)) {
+				w.Errorf("member %s has %q left, want %q", name, got, without(dates, gone))
+			}
+		}
+		w.wantFound(a, s, without(twins, gone)...)
+	})
+}
+
+// H1: a label or an attribute that changes leaves twins what they are.
+func TestTwinsThatChange(t *testing.T) {
+	eachTwin(t, func(w *world, changed int) {
+		a := w.application()
+		s := w.loggedIn(a)
+		twins := []uint64{w.twin(a, s, ""), w.twin(a, s, "20260101"), w.twin(a, s, "20270101")}
+		set := func(value pkcs11.Attribute) {
+			w.call(a, &wire.SetAttributeValue{Session: s, Object: twins[changed], Template: pkcs11.Template{value}}, pkcs11.CKR_OK)
+		}
+		set(pkcs11.Bytes(pkcs11.CKA_START_DATE, []byte("20280101")))
+		again := func() {
+			w.Helper()
+			w.reverse(a)
+			w.wantFound(a, s, twins...)
+			if got := w.date(a, s, twins[changed]); got != "20280101" {
+				w.Errorf("it reads %q", got)
+			}
+		}
+		again()
+		set(pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("other")))
+		again()
+		set(pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("same")))
+		again()
+	})
+}
