@@ -21,14 +21,19 @@ import (
 func (n *network) registered(name string) *world {
 	n.t.Helper()
 	n.oneslot("cert", "new", name, "--dir="+n.Dir)
-	file := filepath.Join(n.Dir, name)
 	for _, member := range n.Members {
-		n.register(member, "add", name, "--token=token", "--certificate="+file+".crt")
+		n.register(member, "add", name, "--token=token", "--certificate="+filepath.Join(n.Dir, name+".crt"))
 	}
+	return n.client(name)
+}
+
+// client is the world of a client whose certificate is there.
+func (n *network) client(name string) *world {
+	n.t.Helper()
 	text, err := os.ReadFile(n.Conf)
 	n.must(err)
 	other := *n.Cluster
-	other.Conf = file + ".toml"
+	other.Conf = filepath.Join(n.Dir, name+".toml")
 	n.must(os.WriteFile(other.Conf, []byte(strings.ReplaceAll(string(text), `"sandbox.`, `"`+name+`.`)), 0o600))
 	w := &world{&other, n.t}
 	n.t.Cleanup(w.Close)

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// An authority issues certificates to the clients of appliances.
+type authority struct {
+	n      *network
+	key    *ecdsa.PrivateKey
+	cert   *x509.Certificate
+	issued map[string]*big.Int // serial numbers by name
+}
+
+// newAuthority makes one that an appliance accepts, with a list of revoked
+// certificates, which is empty.
+func (n *network) newAuthority(member string) *authority {
+	n.t.Helper()
+	a := &authority{n: n, issued: map[string]*big.Int{}}
+	a.key, a.cert = a.make("authority")
+	a.write("ca.pem", "CERTIFICATE", a.cert.Raw)
+	a.revoke()
+	conf := n.applianceConf(member)
+	text, err := os.ReadFile(conf)
+	n.must(err)
+	const at = "register = \"clients\"\n"
+	more := at + "client_ca = \"" + a.file("ca.pem") + "\"\ncrl = \"" + a.file("crl.pem") + "\"\n"
+	n.must(os.WriteFile(conf, []byte(strings.Replace(string(text), at, more, 1)), 0o600))
+	n.reload(member)
+	return a
+}
+
+func (a *authority) file(name string) string { return filepath.Join(a.n.Dir, name) }
+
+func (a *authority) write(name, kind string, der []byte) {
+	a.n.t.Helper()
+	// In one step: connections read it at any time.
+	a.n.must(os.WriteFile(a.file(name+".new"), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+	a.n.must(os.Rename(a.file(name+".new"), a.file(name)))
+}
+
+// make makes a key and its certificate; the first is the authority's own.
+func (a *authority) make(name string) (*ecdsa.PrivateKey, *x509.Certificate) {
+	a.n.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	a.n.must(err)
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(int64(len(a.issued)) + 1), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: a.cert == nil, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	parent, signer := form, key
+	if a.cert != nil {
+		parent, signer = a.cert, a.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, form, parent, key.Public(), signer)
+	a.n.must(err)
+	cert, err := x509.ParseCertificate(der)
+	a.n.must(err)
+	a.issued[name] = cert.SerialNumber
+	return key, cert
+}
+
+// client is the world of a client with a certificate of the authority, known to
+// an appliance by the name in it.
+func (a *authority) client(member, name string) *world {
+	a.n.t.Helper()
+	key, cert := a.make(name)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	a.n.must(err)
+	a.write(name+".crt", "CERTIFICATE", cert.Raw)
+	a.write(name+".key", "PRIVATE KEY", der)
+	a.n.register(member, "add", name, "--token=token", "--ca-name="+name)
+	return a.n.client(name)
+}
+
+// revoke writes the list of revoked certificates.
+func (a *authority) revoke(names ...string) {
+	a.n.t.Helper()
+	list := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: time.Now().Add(-time.Hour), NextUpdate: time.Now().Add(24 * time.Hour)}
+	for _, name := range names {
+		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries,
+			x509.RevocationListEntry{SerialNumber: a.issued[name], RevocationTime: time.Now()})
+	}
+	der, err := x509.CreateRevocationList(rand.Reader, list, a.cert, a.key)
+	a.n.must(err)
+	a.write("crl.pem", "X509 CRL", der)
+}
+
+// N1; field-L9: a certificate is revoked under load, and the list read again. Its
+// client is cut off and refused with a code; the other loses no call and keeps
+// its process.
+func TestNetworkRevokedUnderLoad(t *testing.T) {
+	n := newNetwork(t, 1)
+	authority := n.newAuthority("a")
+	stays, goes := authority.client("a", "stays"), authority.client("a", "goes")
+	var both []*stress
+	for _, w := range []*world{stays, goes} {
+		s := w.stress("-for=0", "-threads=4", "-work=rsa,ecdsa", "-key="+filepath.Base(w.Conf))
+		t.Cleanup(func() {
+			s.Process.Kill()
+			_ = s.Wait()
+		})
+		n.work(s) // before the next logs in, see TestNetworkTenApplications
+		both = append(both, s)
+	}
+	before := n.served("a", 2)
+	n.reload("a") // of the list that names nobody
+	n.work(both...)
+	if now := n.served("a", 2); !slices.Equal(before, now) {
+		t.Errorf("processes %v before, %v after an empty list was read", before, now)
+	}
+
+	authority.revoke("goes")
+	n.reload("a")
+	n.cutOff("a", "goes", "certificate-revoked")
+	if now := n.served("a", 1); !slices.Contains(before, now[0]) {
+		t.Error("the client that stays has another process")
+	}
+	n.work(both[0])
+	both[0].end()
+	if said := goes.check(); !strings.Contains(said, "certificate-revoked") {
+		t.Errorf("oneslot check of the revoked client does not say why:\n%s", said)
+	}
+	if out, err := n.Command(n.Program, "check", "--config", stays.Conf).CombinedOutput(); err != nil {
+		t.Errorf("the client that stays: %v\n%s", err, out)
+	}
+}
