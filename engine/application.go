@@ -20,13 +20,10 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// How long C_Initialize waits for members: a while for all of them, and longer
-// for the first as long as one may still come. Those that are slower join
-// later (field-G10).
-const (
-	startPatience = 4 * time.Second
-	firstPatience = 20 * time.Second
-)
+// firstPatience is how long C_Initialize waits for the first member, as long as
+// one may still come. The others join later (field-G10); what needs them waits
+// (group/arrive.go).
+const firstPatience = 20 * time.Second
 
 // An application is one process that called C_Initialize. It has its own
 // members, login and sessions; it shares nothing with another (field-L6).
@@ -103,16 +100,13 @@ func (a *application) physicalSlot(m *config.Member, groups []*slot) *slot {
 	return s
 }
 
-// settle waits a while for the groups to know their members.
+// settle waits a while for each group to have a member.
 func (a *application) settle(ctx context.Context) {
-	long, cancelLong := context.WithTimeout(ctx, firstPatience)
-	defer cancelLong()
-	short, cancelShort := context.WithTimeout(ctx, startPatience)
-	defer cancelShort()
+	ctx, cancel := context.WithTimeout(ctx, firstPatience)
+	defer cancel()
 	for _, s := range a.allSlots() {
 		if s.virtual != nil {
-			s.group.Settle(short)
-			s.group.AwaitFirst(long)
+			s.group.AwaitFirst(ctx)
 			a.events.begin(s.id, s.group.Serving())
 		}
 	}

@@ -28,6 +28,9 @@ func (a *application) FindObjectsInit(_ context.Context, c *wire.FindObjectsInit
 		return pkcs11.CKR_OPERATION_ACTIVE
 	}
 	found, rv := s.slot.search(c.Template)
+	if rv == pkcs11.CKR_OK && len(found) == 0 && s.slot.group.AwaitArrivals() {
+		found, rv = s.slot.search(c.Template) // who was still to come may have it
+	}
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}

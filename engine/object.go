@@ -310,10 +310,14 @@ func (s *slot) object(handle uint64) *object {
 	if handle&tokenHandle == 0 || handle>>63 != 0 {
 		return nil
 	}
-	if _, rv := s.search(pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}); rv != pkcs11.CKR_OK {
-		return nil
+	for {
+		if _, rv := s.search(pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}); rv != pkcs11.CKR_OK {
+			return nil
+		}
+		if o := s.objects.get(handle); o != nil || !s.group.AwaitArrivals() {
+			return o
+		}
 	}
-	return s.objects.get(handle)
 }
 
 // gone is the return value for an object that no ready member has: it may be

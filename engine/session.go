@@ -53,7 +53,7 @@ func (a *application) OpenSession(_ context.Context, c *wire.OpenSession) pkcs11
 		if !sl.group.Serving() {
 			return pkcs11.CKR_TOKEN_NOT_PRESENT
 		}
-	} else if len(sl.about()) == 0 {
+	} else if !sl.group.Known() {
 		return pkcs11.CKR_TOKEN_NOT_PRESENT
 	}
 	s := &session{handle: a.handles.Add(1), slot: sl, rw: c.Flags&pkcs11.CKF_RW_SESSION != 0}

@@ -72,6 +72,9 @@ func (s *slot) awake() {
 // about is what the slot's tokens said of themselves: of each member that was
 // ever connected.
 func (s *slot) about() []*wire.Description {
+	if s.virtual != nil {
+		return s.group.About()
+	}
 	var out []*wire.Description
 	for _, m := range s.members() {
 		if m.About != nil {

@@ -43,6 +43,7 @@ type Maker func(h *Hold) ([]uint64, pkcs11.RV, error)
 //
 // Publishing and importing find what is already there, so neither doubles it.
 func (g *Group) Create(makeObjects Maker) (created []Created, rv pkcs11.RV) {
+	g.AwaitArrivals() // before anything is made, since it may be for nothing
 	if rv := g.enoughMembers(); rv != pkcs11.CKR_OK {
 		return nil, rv
 	}

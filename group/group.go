@@ -4,6 +4,7 @@ package group
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,10 @@ type Group struct {
 	logins  uint64        // counts changes of user
 
 	shortage shortage
+
+	// arriving is how long changes wait for members that start, or follow a
+	// login; zero: none do (arrive.go).
+	arriving time.Time
 
 	moment    moment
 	changing  int                  // destructions, changes and creations under way
@@ -89,6 +94,7 @@ func (g *Group) Start() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started = true
+	g.expect(arrivalPatience)
 	for _, s := range g.seats {
 		g.lives.Go(func() { g.keep(s) })
 	}
@@ -173,6 +179,13 @@ func (g *Group) Serving() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.serving()
+}
+
+// Known says whether some token of the group was ever connected.
+func (g *Group) Known() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.ContainsFunc(g.seats, func(s *seat) bool { return s.about != nil })
 }
 
 func (g *Group) serving() bool {

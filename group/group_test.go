@@ -68,6 +68,7 @@ func (b *bench) login() {
 	if rv := b.g.Login(pkcs11.CKU_USER, pkcs11.PIN(pin)); rv != pkcs11.CKR_OK {
 		b.t.Fatalf("login: %v", rv)
 	}
+	b.g.Settle(b.t.Context())
 }
 
 // down takes a member away and waits until the group has noticed.

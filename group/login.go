@@ -13,8 +13,8 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// loginPatience is how long Login waits for the other members to follow. Those
-// that are slower follow in the background.
+// loginPatience is how long what needs every member waits for those that follow
+// a login (arrive.go).
 const loginPatience = 2 * time.Second
 
 // Login logs a user in. The PIN is tried on one member; only when that has
@@ -42,13 +42,12 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	g.user = &user{kind, pin.Clone()}
 	accepted.seat.login = g.logins
 	events := g.resync(accepted.seat)
+	g.expect(loginPatience)
+	g.arrived()
 	g.mu.Unlock()
 	for _, e := range events {
 		g.report(e)
 	}
-	ctx, cancel := context.WithTimeout(g.ctx, loginPatience)
-	defer cancel()
-	g.await(ctx, g.settled)
 	return pkcs11.CKR_OK
 }
 
@@ -104,16 +103,6 @@ func (g *Group) resync(but *seat) (events []Event) {
 	return events
 }
 
-// settled says that no connected member is being brought up to date.
-func (g *Group) settled() bool {
-	for _, s := range g.seats {
-		if s.state == Syncing {
-			return false
-		}
-	}
-	return true
-}
-
 // Logout logs the user out, on every member. The PIN is forgotten first, so a
 // member that fails now comes back logged out.
 func (g *Group) Logout() pkcs11.RV {
@@ -137,11 +126,8 @@ func (g *Group) Logout() pkcs11.RV {
 	for _, l := range links {
 		go func() {
 			defer func() { done <- struct{}{} }()
-			var call wire.Logout
-			if _, err := l.background(context.Background(), g.limits(nil), &call); err != nil {
+			if err := g.logout(l); err != nil {
 				g.drop(l, err)
-			} else if call.RV != pkcs11.CKR_OK && call.RV != pkcs11.CKR_USER_NOT_LOGGED_IN {
-				g.drop(l, errRefused(call.Number(), call.RV))
 			}
 		}()
 	}
@@ -186,11 +172,25 @@ func (g *Group) follow(s *seat, l *link) error {
 		}
 	}
 	g.mu.Lock()
-	if s.link == l {
+	late := g.logins != generation
+	if s.link == l && !late {
 		s.login = generation
 	}
 	g.mu.Unlock()
+	if late {
+		return g.logout(l) // the group had none any more, and its C_Logout may have come first
+	}
 	return nil
+}
+
+// logout logs a member out.
+func (g *Group) logout(l *link) error {
+	var call wire.Logout
+	_, err := l.background(context.Background(), g.limits(nil), &call)
+	if err == nil && call.RV != pkcs11.CKR_OK && call.RV != pkcs11.CKR_USER_NOT_LOGGED_IN {
+		err = errRefused(call.Number(), call.RV)
+	}
+	return err
 }
 
 func (g *Group) anyoneLoggedIn(generation uint64) bool {

@@ -19,9 +19,7 @@ var errAway = errors.New("the PIN is not changed while a member is away: it woul
 // SetPIN changes the PIN on all members or on none (G7, field-F4). A member that
 // refuses, or fails, gets those before it their old PIN back.
 func (g *Group) SetPIN(old, new pkcs11.PIN) pkcs11.RV {
-	ctx, cancel := context.WithTimeout(g.ctx, loginPatience)
-	defer cancel()
-	g.await(ctx, g.settled) // after a login members may be catching up
+	g.AwaitArrivals()
 	if len(g.away()) > 0 {
 		g.report(Event{Time: time.Now(), Code: ChangeMissed, Group: g.name, Cause: errAway, Text: "C_SetPIN was refused"})
 		return pkcs11.CKR_DEVICE_ERROR

@@ -37,6 +37,7 @@ func (g *Group) now() moment {
 
 // enter begins a change. It is false when the group has ended.
 func (g *Group) enter() bool {
+	g.AwaitArrivals()
 	ctx, cancel := context.WithTimeout(g.ctx, changePatience)
 	defer cancel()
 	g.await(ctx, func() bool { return g.quiet == 0 })

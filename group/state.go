@@ -53,6 +53,7 @@ func (g *Group) move(s *seat, to State, cause error) Event {
 			s.failures++
 		}
 	}
+	g.arrived()
 	g.broadcast()
 	again := to == Ready && s.announced
 	s.announced = to == Ready || to == Syncing && s.announced

@@ -53,7 +53,7 @@ func (g *Group) sync(s *seat, l *link) error {
 	if err := errors.Join(g.sameDomain(s), g.readmit(l)); err != nil {
 		return err
 	}
-	for round := 1; ; round++ {
+	for round := 1; g.isCurrent(s, l); round++ {
 		again, err := g.inTurn(ctx, func() (bool, error) { return g.round(&c, round >= syncRounds) })
 		switch {
 		case errors.Is(err, errFilling), errors.Is(err, errRestless):
@@ -69,6 +69,15 @@ func (g *Group) sync(s *seat, l *link) error {
 			return l.conn.Err()
 		}
 	}
+	return l.conn.Err()
+}
+
+// isCurrent says whether a member has the group's login. One that does not sees
+// only a part of its objects, and is compared when it does.
+func (g *Group) isCurrent(s *seat, l *link) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.link == l && s.login == g.logins
 }
 
 // catchUp compares a member that is ready once more, for what it could not give
