@@ -52,7 +52,7 @@ func (a *application) SetAttributeValue(_ context.Context, c *wire.SetAttributeV
 			return &wire.SetAttributeValue{Object: handle, Template: c.Template}
 		})
 	default:
-		rv = s.slot.group.SetAttributes(id, c.Template, o.on)
+		rv = s.slot.group.SetAttributes(id, c.Template, o.onMember)
 	}
 	if rv == pkcs11.CKR_OK {
 		o.changed(c.Template)

@@ -25,7 +25,7 @@ func (a *application) DestroyObject(_ context.Context, c *wire.DestroyObject) pk
 	case s.slot.virtual == nil:
 		rv = s.slot.onlyHere(o, func(handle uint64) wire.Call { return &wire.DestroyObject{Object: handle} })
 	default:
-		rv = s.slot.group.Destroy(o.identity(), o.on)
+		rv = s.slot.group.Destroy(o.identity(), o.onMember)
 	}
 	if rv == pkcs11.CKR_OK {
 		s.slot.objects.remove(o)

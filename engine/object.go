@@ -109,6 +109,15 @@ func (o *object) on(p *group.Place) (uint64, pkcs11.RV, error) {
 	return same[0].Object, pkcs11.CKR_OK, nil
 }
 
+// onMember is on for a group. stale is a handle of which the member has said that
+// it is invalid: the object is looked for anew.
+func (o *object) onMember(p *group.Place, stale uint64) (uint64, pkcs11.RV, error) {
+	if handle, ok := o.known(p); ok && handle == stale {
+		o.forget(p)
+	}
+	return o.on(p)
+}
+
 // equals are the token objects of the same key material among those that a member
 // found: those with the same label and ID, which are the object or its twins, and
 // the others.

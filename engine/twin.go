@@ -199,7 +199,7 @@ func (o *object) settle(p *group.Place, w *twin) {
 func (s *slot) tellApart(p *group.Place, found []wire.Identity) error {
 	twins := make([]twin, len(found))
 	for i := range found {
-		traits, err := p.Traits(found[i])
+		traits, err := p.Traits(&found[i])
 		if err != nil {
 			return err
 		}

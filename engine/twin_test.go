@@ -49,18 +49,34 @@ func (w *world) wantFound(a *application, s uint64, want ...uint64) {
 func (w *world) reverse(a *application) {
 	w.Helper()
 	for name, m := range w.members {
+		w.lose(a, name)
 		m.Token.Reverse()
-		m.Down()
-		w.until("the loss was noticed", func() bool {
-			for _, seen := range a.slots[0].group.Snapshot().Members {
-				if seen.Name == name {
-					return seen.State != group.Ready
-				}
-			}
-			return false
-		})
 		m.Up()
 		w.allReady(a)
+	}
+}
+
+// lose takes a member away, and waits until an application knows.
+func (w *world) lose(a *application, name string) {
+	w.Helper()
+	w.members[name].Down()
+	w.until("the loss was noticed", func() bool {
+		for _, seen := range a.slots[0].group.Snapshot().Members {
+			if seen.Name == name {
+				return seen.State != group.Ready
+			}
+		}
+		return false
+	})
+}
+
+// wantDates wants every member to hold objects with these dates and no others.
+func (w *world) wantDates(want []string) {
+	w.Helper()
+	for name, m := range w.members {
+		if got := m.Token.Dates(); !slices.Equal(got, want) {
+			w.Errorf("member %s holds objects with the dates %q, want %q", name, got, want)
+		}
 	}
 }
 
@@ -123,11 +139,7 @@ func TestTheRightTwinIsDestroyed(t *testing.T) {
 			}
 		}
 		w.call(a, &wire.DestroyObject{Session: s, Object: twins[gone]}, pkcs11.CKR_OK)
-		for name, m := range w.members {
-			if got := m.Token.Dates(); !slices.Equal(got, without(dates, gone)) {
-				w.Errorf("member %s has %q left, want %q", name, got, without(dates, gone))
-			}
-		}
+		w.wantDates(without(dates, gone))
 		w.wantFound(a, s, without(twins, gone)...)
 	})
 }
@@ -156,4 +168,80 @@ func TestTwinsThatChange(t *testing.T) {
 		set(pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("same")))
 		again()
 	})
+}
+
+// K5, R3: a member that was away destroys the twin that was meant, and nobody
+// destroys another for it, whether something tells them apart or not.
+func TestTheTwinThatWasDestroyedMeanwhile(t *testing.T) {
+	for name, dates := range map[string][]string{
+		"with dates": {"", "20260101", "20270101"}, "alike": {"", "", ""}, "two alike": {"", "20260101", "20260101"},
+	} {
+		for gone := range dates {
+			for _, away := range []string{"a", "c"} {
+				t.Run(fmt.Sprintf("%s, number %d, without %s", name, gone, away), func(t *testing.T) {
+					w := begin(t, 3)
+					a := w.application()
+					s := w.loggedIn(a)
+					var twins []uint64
+					for _, date := range dates {
+						twins = append(twins, w.twin(a, s, date))
+					}
+					w.lose(a, away)
+					w.members[away].Token.Reverse()
+					w.call(a, &wire.DestroyObject{Session: s, Object: twins[gone]}, pkcs11.CKR_OK)
+					w.members[away].Up()
+					w.allReady(a)
+					w.wantDates(without(dates, gone))
+					w.wantFound(a, s, without(twins, gone)...)
+					for i, o := range twins {
+						if i != gone && w.date(a, s, o) != dates[i] {
+							t.Errorf("twin %d reads %q, want %q", i, w.date(a, s, o), dates[i])
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// K5: an object that another process has destroyed is not there any more, and no
+// twin is destroyed in its place.
+func TestATwinThatIsGoneAlready(t *testing.T) {
+	eachTwin(t, func(w *world, gone int) {
+		a, other := w.application(), w.application()
+		s, os := w.loggedIn(a), w.loggedIn(other)
+		dates := []string{"", "20260101", "20270101"}
+		var twins []uint64
+		for _, date := range dates {
+			twins = append(twins, w.twin(a, s, date))
+		}
+		for _, o := range w.find(other, os) {
+			if w.date(other, os, o) == dates[gone] {
+				w.call(other, &wire.DestroyObject{Session: os, Object: o}, pkcs11.CKR_OK)
+			}
+		}
+		w.call(a, &wire.DestroyObject{Session: s, Object: twins[gone]}, pkcs11.CKR_OBJECT_HANDLE_INVALID)
+		w.wantDates(without(dates, gone))
+		w.wantFound(a, s, without(twins, gone)...)
+	})
+}
+
+// K5: of two equal objects one that another process has renamed is destroyed, and
+// the other one is not.
+func TestATwinThatWasRenamed(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		w := begin(t, 3)
+		a, other := w.application(), w.application()
+		s, os := w.loggedIn(a), w.loggedIn(other)
+		mine := w.twin(a, s, "20260101")
+		theirs := w.find(other, os)[0]
+		second := w.twin(other, os, "")
+		if known {
+			w.find(a, s)
+		}
+		w.call(other, &wire.SetAttributeValue{Session: os, Object: theirs, Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("new"))}}, pkcs11.CKR_OK)
+		w.call(a, &wire.DestroyObject{Session: s, Object: mine}, pkcs11.CKR_OK)
+		w.wantDates([]string{""})
+		w.wantFound(other, os, second)
+	}
 }

@@ -12,8 +12,11 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// A Resolver turns a virtual object into a member's own handle.
-type Resolver func(p *Place) (uint64, pkcs11.RV, error)
+// A Resolver turns a virtual object into a member's own handle. stale is one of
+// which the member has said that it is invalid, 0 at first: that is no proof that
+// the object is gone (field-B5), some tokens give a changed object another one. Only
+// who knows its twins can tell whether what is there now is the object.
+type Resolver func(p *Place, stale uint64) (uint64, pkcs11.RV, error)
 
 // Destroy destroys an object on every member. Members that are away are
 // written into the journal of the others first, and follow before they serve
@@ -57,7 +60,7 @@ func (g *Group) change(r record, resolve Resolver, call func(uint64) wire.Call, 
 	// stop: the member that lost it follows by the journal.
 	rv, err := g.do(&run{changing: true}, wire.Use, Primary, func(p *Place) (pkcs11.RV, error) { return g.begin(&c, p) })
 	switch {
-	case errors.Is(err, ErrElsewhere) && c.sent && r.Op == opDestroy:
+	case errors.Is(err, ErrElsewhere) && c.lost && r.Op == opDestroy:
 		// A lost attempt was carried out, there or by whoever read its record.
 		if away := append(g.away(), g.removed()...); len(away) > 0 {
 			g.leaveRecord(g.readyBut(nil), r.pending(away))
@@ -96,14 +99,18 @@ type change struct {
 	undo    pkcs11.Template // what to restore if a member refuses; nil: nothing
 	old     pkcs11.Template // its values before
 	written bool            // the intent is
-	sent    bool            // an attempt was
+	lost    bool            // the answer to an attempt was
+	known   bool            // whether the object has twins
 	changed []*link
 	told    map[*seat]bool
 }
 
 // begin makes the change on the primary.
 func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
-	return g.onObject(p.link, &c.record.Identity, c.resolve, func(object uint64) (rv pkcs11.RV, err error) {
+	return g.onObject(p.link, c.resolve, func(object uint64) (rv pkcs11.RV, err error) {
+		if rv, err = g.distinguish(c, p, object); err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
 		if c.undo != nil {
 			if c.old, rv, err = p.values(object, c.undo); err != nil || rv != pkcs11.CKR_OK {
 				return rv, err
@@ -113,8 +120,8 @@ func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
 			return rv, err
 		}
 		call := c.call(object)
-		c.sent = true
 		if _, err := p.Do(call); err != nil {
+			c.lost = true
 			return 0, err
 		}
 		if call.Result() != pkcs11.CKR_OK {
@@ -128,30 +135,25 @@ func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
 	})
 }
 
-// onObject runs something with a member's handle of an object. A handle that is
-// invalid there is no proof that the object is gone (field-B5): some tokens give
-// a changed object another one. It is looked for once more, by its identity.
-func (g *Group) onObject(l *link, id *wire.Identity, resolve Resolver, run func(object uint64) (pkcs11.RV, error)) (pkcs11.RV, error) {
-	object, rv, err := resolve(&Place{g, l.seat, l})
+// onObject runs something with a member's handle of an object, and with another one
+// if that is invalid and another is found.
+func (g *Group) onObject(l *link, resolve Resolver, run func(object uint64) (pkcs11.RV, error)) (pkcs11.RV, error) {
+	object, rv, err := resolve(&Place{g, l.seat, l}, 0)
 	if err != nil || rv != pkcs11.CKR_OK {
 		return rv, err
 	}
-	rv, err = run(object)
-	if err != nil || rv != pkcs11.CKR_OBJECT_HANDLE_INVALID {
-		return rv, err
+	invalid, err := run(object)
+	if err != nil || invalid != pkcs11.CKR_OBJECT_HANDLE_INVALID {
+		return invalid, err
 	}
-	find := wire.Resolve{Wanted: *id}
-	if _, err := l.do(g.ctx, g.limits(nil), &find); err != nil || find.RV != pkcs11.CKR_OK {
-		return find.RV, err
-	}
-	found := choose(find.Found, id)
+	other, rv, err := resolve(&Place{g, l.seat, l}, object)
 	switch {
-	case found == nil:
-		return 0, ErrElsewhere
-	case found.Object == object:
-		return rv, nil
+	case err != nil || rv != pkcs11.CKR_OK:
+		return rv, err
+	case other == object:
+		return invalid, nil
 	}
-	return run(found.Object)
+	return run(other)
 }
 
 // intend writes the record of a change that is about to be made. Without a
@@ -172,7 +174,7 @@ func (g *Group) intend(l *link, intent record) (written bool, rv pkcs11.RV, err 
 // for those that cannot be told. No member becomes ready meanwhile (quiet.go).
 func (g *Group) follower(c *change) pkcs11.RV {
 	for _, l := range g.readyBut(c.changed[0].seat) {
-		rv, err := g.onObject(l, &c.record.Identity, c.resolve, func(object uint64) (pkcs11.RV, error) {
+		rv, err := g.onObject(l, c.resolve, func(object uint64) (pkcs11.RV, error) {
 			call := c.call(object)
 			if _, err := l.do(g.ctx, g.limits(nil), call); err != nil {
 				return 0, err
@@ -231,7 +233,7 @@ func (g *Group) undo(c *change) {
 	back.Changes, back.Time = c.old, after(c.record.Time)
 	var done []*link
 	for _, l := range c.changed {
-		rv, err := g.onObject(l, &c.record.Identity, c.resolve, func(object uint64) (pkcs11.RV, error) {
+		rv, err := g.onObject(l, c.resolve, func(object uint64) (pkcs11.RV, error) {
 			call := wire.SetAttributeValue{Object: object, Template: c.old}
 			_, err := l.do(g.ctx, g.limits(nil), &call)
 			return call.RV, err

@@ -291,9 +291,9 @@ func (g *Group) uproot(p *Place, sprouts []*sprout) {
 		switch {
 		case len(s.identity.Fingerprint) == 0:
 		case len(s.at) > 0:
-			g.destroy(s.identity, func(p *Place) (uint64, pkcs11.RV, error) {
+			g.destroy(s.identity, func(p *Place, stale uint64) (uint64, pkcs11.RV, error) {
 				for _, at := range s.at {
-					if at.Seat == p.Seat() && at.Epoch == p.Epoch() {
+					if at.Seat == p.Seat() && at.Epoch == p.Epoch() && at.Object != stale {
 						return at.Object, pkcs11.CKR_OK, nil
 					}
 				}
@@ -301,6 +301,9 @@ func (g *Group) uproot(p *Place, sprouts []*sprout) {
 			})
 		case len(s.unsure) > 0:
 			gone := record{Op: opDestroy, Identity: s.identity, Time: after(time.Time{})}
+			if s.copies > 1 {
+				gone.Twins = &twins{Others: int(s.copies) - 1}
+			}
 			g.leaveRecord(g.readyBut(p.seat), gone.pending(g.names(func(other *seat) bool { return s.unsure[other] })))
 		}
 	}

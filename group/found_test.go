@@ -146,13 +146,13 @@ func TestHandleChangesWithTheObject(t *testing.T) {
 		b := start(t, 2, nil)
 		b.login()
 		key, _ := b.generate("k")
-		cached := func(p *Place) (uint64, pkcs11.RV, error) { // as the engine remembers it
+		cached := func(p *Place, stale uint64) (uint64, pkcs11.RV, error) { // as the engine remembers it
 			for _, at := range key[0].Places {
-				if at.Seat == p.Seat() && at.Epoch == p.Epoch() {
+				if at.Seat == p.Seat() && at.Epoch == p.Epoch() && at.Object != stale {
 					return at.Object, pkcs11.CKR_OK, nil
 				}
 			}
-			return 0, 0, ErrElsewhere
+			return resolve(key[0].Identity)(p, stale)
 		}
 		for _, m := range b.members {
 			m.Token.Renumber()

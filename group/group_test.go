@@ -113,7 +113,7 @@ func (b *bench) generate(label string) ([]Created, pkcs11.RV) {
 
 // resolve is the engine's way from an identity to a member's handle.
 func resolve(id wire.Identity) Resolver {
-	return func(p *Place) (uint64, pkcs11.RV, error) {
+	return func(p *Place, _ uint64) (uint64, pkcs11.RV, error) {
 		call := wire.Resolve{Wanted: id}
 		if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
 			return 0, call.RV, err

@@ -45,7 +45,8 @@ type record struct {
 	Op       string          `json:"op"`
 	Time     time.Time       `json:"time"`
 	Identity wire.Identity   `json:"identity"`
-	With     []wire.Identity `json:"with,omitempty"` // what was created together with it
+	With     []wire.Identity `json:"with,omitempty"`  // what was created together with it
+	Twins    *twins          `json:"twins,omitempty"` // what else has this identity, label and ID; nil: nothing
 	Changes  pkcs11.Template `json:"changes,omitempty"`
 	Open     bool            `json:"open,omitempty"` // the creation is not over
 	By       string          `json:"by,omitempty"`   // of opFill: the process; of a roster: the group

@@ -74,8 +74,12 @@ func (g *Group) undoLate(l *link, e *entry) error {
 }
 
 // holds reads the attributes that an event changes as a member has them now.
-// The handle is 0 if it does not have the object.
+// The handle is 0 if it does not have the object,
+// or nobody can tell which it is.
 func (g *Group) holds(l *link, e *entry) (object uint64, now pkcs11.Template, err error) {
+	if e.Twins != nil {
+		return 0, nil, nil // what told it from the others has changed
+	}
 	find := wire.Resolve{Wanted: e.Identity}
 	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil || find.RV != pkcs11.CKR_OK {
 		return 0, nil, &errJournal{l, errors.Join(err, orNil(find.RV))}

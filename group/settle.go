@@ -213,7 +213,10 @@ func (g *Group) obey(l *link, e *entry, later []*entry, budget *int) (acted bool
 	if find.RV != pkcs11.CKR_OK {
 		return false, &errJournal{l, fmt.Errorf("journal: %v: %w", e, find.RV)}
 	}
-	target := choose(find.Found, &e.Identity)
+	target, err := g.meant(l, &e.record, find.Found)
+	if err != nil {
+		return false, &errJournal{l, err}
+	}
 	if target == nil {
 		return false, g.absent(l, e, find.Found)
 	}
@@ -240,7 +243,7 @@ func (g *Group) obey(l *link, e *entry, later []*entry, budget *int) (acted bool
 // it never had it, or has lost it already. Several that could be meant are
 // nobody's guess.
 func (g *Group) absent(l *link, e *entry, found []wire.Identity) error {
-	if len(found) > 1 {
+	if len(found) > 1 && e.Twins == nil {
 		g.say(ChangeMissed, l.seat, nil, fmt.Sprintf("%v: it has %d such objects with other labels or IDs", e, len(found)))
 	}
 	return nil

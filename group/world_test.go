@@ -253,7 +253,7 @@ func (w *world) touch(b *bench, s step, o *expectation) (rv pkcs11.RV) {
 
 func (w *world) use(g *Group, o *expectation) pkcs11.RV {
 	rv, err := g.Do(wire.Use, Balance, func(p *Place) (pkcs11.RV, error) {
-		object, rv, err := resolve(o.id)(p)
+		object, rv, err := resolve(o.id)(p, 0)
 		if err != nil || rv != pkcs11.CKR_OK {
 			return rv, err
 		}
