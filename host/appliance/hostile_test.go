@@ -25,8 +25,7 @@ func TestWhoIsNotLetIn(t *testing.T) {
 	b := start(t, nil)
 	inside := b.client("inside", ca).connect()
 	stranger := b.client("stranger")
-	expired := b.clientFor("expired", time.Second, ca)
-	time.Sleep(1100 * time.Millisecond) // the clock of both ends is this one
+	expired := b.clientFor("expired", -time.Second, ca)
 	for _, c := range []struct {
 		client *client
 		token  string
@@ -153,35 +152,6 @@ func TestNonsenseAfterTheGreeting(t *testing.T) {
 	io.ReadAll(conn)
 	b.tells("client-disconnected", "client=web")
 	other.works()
-}
-
-// A flood of connections that say nothing leaves room for who is registered, and
-// never more processes than the limits allow.
-func TestAFloodOfConnections(t *testing.T) {
-	b := start(t, func(c *appliance.Config) {
-		c.Limits.HalfOpen, c.Limits.HalfOpenPerAddress = 8, 4
-		c.Limits.Handshake = appliance.Duration(time.Second)
-	})
-	inside := b.client("inside", ca).connect()
-	for range 500 {
-		conn, err := net.Dial("tcp", b.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	b.tells("connection-turned-away", "from=127.0.0.1", "half_open_per_address")
-	if n := strings.Count(b.logged(), "\n"); n > 60 {
-		t.Errorf("500 connections made %d lines in the log", n)
-	}
-	inside.works()
-	b.await("the flood to pass", func() bool {
-		conn, err := b.client2(t).Connect(t.Context())
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
-	})
 }
 
 func TestConnectionsOfOneClientAreLimited(t *testing.T) {

@@ -96,20 +96,32 @@ func TestATryWithoutAnEndIsWrong(t *testing.T) {
 	}
 }
 
-// Many processes of a client log in at once: with the right PIN all of them get
-// in, with a wrong one the token sees no more than the limit.
+// Many processes of a client log in at once, as many beside each other as there
+// are tries: with the right PIN all of them get in, with a wrong one the token
+// sees no more than the limit.
 func TestLoginsAtOnce(t *testing.T) {
 	for rv, want := range map[pkcs11.RV]int64{pkcs11.CKR_OK: 12, pkcs11.CKR_PIN_INCORRECT: 3} {
 		now := time.Now()
 		r := Register(t.TempDir())
 		var asked atomic.Int64
+		var three [4]chan struct{} // closed when so many are under way together
+		for i := range three {
+			three[i] = make(chan struct{})
+		}
 		var all sync.WaitGroup
 		for range 12 {
 			s := opened(t, r, &now)
 			all.Go(func() {
 				s.guard(context.Background(), "ca", false, func() pkcs11.RV {
-					asked.Add(1)
-					time.Sleep(5 * time.Millisecond)
+					n := asked.Add(1) - 1
+					if n%3 == 2 {
+						close(three[n/3])
+					}
+					select {
+					case <-three[n/3]:
+					case <-time.After(time.Minute):
+						t.Errorf("%v: try %d stays alone", rv, n+1)
+					}
 					return rv
 				})
 			})

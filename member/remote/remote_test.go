@@ -112,16 +112,14 @@ func TestTheApplianceIsPinned(t *testing.T) {
 }
 
 func TestCertificatesThatEnded(t *testing.T) {
-	p := pretend(t, time.Millisecond, refuse)
-	time.Sleep(5 * time.Millisecond)
+	p := pretend(t, -time.Second, refuse)
 	fails(t, t.Context(), p.config(t), "certificate of the appliance: the certificate expired on")
 
 	c := pretend(t, time.Hour, refuse).config(t)
 	file := filepath.Join(t.TempDir(), "old")
-	if _, err := certificate.WriteNew(certificate.Wish{Name: "client", Valid: time.Millisecond}, file+".crt", file+".key"); err != nil {
+	if _, err := certificate.WriteNew(certificate.Wish{Name: "client", Valid: -time.Second}, file+".crt", file+".key"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(5 * time.Millisecond)
 	c.Certificate, c.Key = file+".crt", file+".key"
 	fails(t, t.Context(), c, "certificate of this client")
 	c.Key = filepath.Join(t.TempDir(), "none")

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package appliance_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"oneslot.dev/oneslot/host/appliance"
+)
+
+// A flood is connections that are kept, say nothing, and are closed when the
+// other end closes them.
+type flood struct {
+	b       *bench
+	made    atomic.Int64
+	open    sync.WaitGroup
+	workers sync.WaitGroup
+}
+
+// flood makes this many connections from each address of loopback, and more
+// until it shall stop.
+func (b *bench) flood(each int, stop func() bool, addresses ...string) *flood {
+	f := &flood{b: b}
+	const workers = 64
+	var next atomic.Int64
+	for range workers {
+		f.workers.Go(func() {
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= each*len(addresses) && stop() {
+					return
+				}
+				f.one(addresses[n%len(addresses)])
+			}
+		})
+	}
+	return f
+}
+
+func (f *flood) one(address string) {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: patience}
+	conn, err := dialer.Dial("tcp", f.b.address)
+	if err != nil {
+		f.b.t.Errorf("from %s: %v", address, err)
+		return
+	}
+	f.made.Add(1)
+	f.open.Go(func() {
+		io.Copy(io.Discard, conn)
+		conn.Close()
+	})
+}
+
+// ended waits until all have been made and closed.
+func (f *flood) ended() {
+	f.workers.Wait()
+	f.open.Wait()
+}
+
+// processes counts those that serve connections: they are children of this one.
+func processes() (n int) {
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		for _, child := range strings.Fields(string(text)) {
+			line, _ := os.ReadFile("/proc/" + child + "/cmdline")
+			if strings.Contains(string(line), "\x00connection\x00") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func descriptors() int {
+	all, _ := os.ReadDir("/proc/self/fd")
+	return len(all)
+}
+
+// resident is the memory of this process, in KiB.
+func resident(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	n, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Ten thousand connections that say nothing, half of them from one address and
+// half from a hundred: who is in keeps being served; who is registered comes in
+// while others than he flood by one address, and afterwards in any case; there
+// are never more processes than the limits allow, and nothing is left behind.
+func TestTenThousandConnections(t *testing.T) {
+	const halfOpen, inside, coming = 16, 2, 1
+	b := start(t, func(c *appliance.Config) {
+		c.Limits.HalfOpen, c.Limits.HalfOpenPerAddress = halfOpen, 4
+	})
+	clients := []*client{b.client("web", ca), b.client("mail", ca)}
+	served := make([]atomic.Int64, inside)
+	var calling sync.WaitGroup
+	stop := make(chan struct{})
+	for i, c := range clients {
+		a := c.connect()
+		calling.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				a.works()
+				served[i].Add(1)
+			}
+		})
+	}
+	var most atomic.Int64
+	calling.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				most.Store(max(most.Load(), int64(processes())))
+			}
+		}
+	})
+	files, lines := descriptors(), strings.Count(b.logged(), "\n")
+
+	late, came := b.client("late", ca).member("ca"), atomic.Int64{}
+	f := b.flood(5000, func() bool { return came.Load() >= 3 }, "127.0.0.2")
+	for came.Load() < 3 {
+		conn, err := late.Connect(t.Context())
+		if err != nil {
+			t.Errorf("a registered client beside a flood from another address: %v", err)
+			came.Store(3)
+			break
+		}
+		conn.Close()
+		came.Add(1)
+	}
+	f.ended()
+	memory := resident(t) // of this process, which has both ends in it
+	total := f.made.Load()
+
+	var addresses []string
+	for i := range 100 {
+		addresses = append(addresses, fmt.Sprintf("127.0.1.%d", i+1))
+	}
+	before := []int64{served[0].Load(), served[1].Load()}
+	b.flood(50, func() bool { return served[0].Load() > before[0] && served[1].Load() > before[1] }, addresses...).ended()
+	total += 5000
+	b.await("a registered client to come in after the flood", func() bool {
+		conn, err := late.Connect(t.Context())
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	b.await("the flood to be over", func() bool { return b.listener.Connections() == inside })
+	close(stop)
+	calling.Wait()
+	b.await("the processes of the flood to end", func() bool { return processes() == inside })
+	b.await("its descriptors to be closed", func() bool { return descriptors() <= files })
+
+	if n := most.Load(); n > halfOpen+inside+coming {
+		t.Errorf("there were %d processes", n)
+	}
+	if n := resident(t); n > memory+32<<10 {
+		t.Errorf("memory grew from %d to %d KiB by the second flood", memory, n)
+	}
+	b.tells("connection-turned-away", "from=127.0.0.2", "half_open_per_address")
+	b.tells("connection-turned-away", "from=127.0.1.", "half_open)")
+	logged := b.logged()
+	turned := strings.Count(logged, "turned-away")
+	if ended := strings.Count(logged, "connection-refused") + strings.Count(logged, "client-"); strings.Count(logged, "\n")-lines > turned+ended+10 || turned > 1000 {
+		t.Errorf("the flood made %d lines in the log, %d of them of who was turned away", strings.Count(logged, "\n")-lines, turned)
+	}
+	t.Logf("%d connections, at most %d processes; %d and %d calls meanwhile; %d lines of who was turned away",
+		total, most.Load(), served[0].Load(), served[1].Load(), turned)
+}
