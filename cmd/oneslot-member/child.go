@@ -3,7 +3,9 @@
 package main
 
 import (
+	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -23,6 +25,26 @@ type child struct {
 	Token  string `help:"Label of the token."`
 	Serial string `help:"Serial number of the token."`
 	Init   string `help:"Text for the module's C_Initialize."`
+}
+
+// engineChild recognises the command line that an engine starts a member process
+// with. An application waits for it, so the commands for people are not built.
+func engineChild(args []string) *child {
+	if len(args) == 0 || args[0] != "child" {
+		return nil
+	}
+	c := &child{}
+	flags := flag.NewFlagSet("child", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.IntVar(&c.FD, "fd", 3, "")
+	flags.StringVar(&c.Module, "module", "", "")
+	flags.StringVar(&c.Token, "token", "", "")
+	flags.StringVar(&c.Serial, "serial", "", "")
+	flags.StringVar(&c.Init, "init", "", "")
+	if flags.Parse(args[1:]) != nil || flags.NArg() > 0 || c.Module == "" {
+		return nil // the parser of all commands says what is wrong
+	}
+	return c
 }
 
 // Run serves until the engine closes the connection, or is gone.

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 
@@ -26,6 +27,13 @@ var commands struct {
 
 func main() {
 	shareProcessors()
+	if c := engineChild(os.Args[1:]); c != nil {
+		if err := c.Run(); err != nil {
+			fmt.Fprintf(os.Stderr, "oneslot-member: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	run := kong.Parse(&commands, kong.Name("oneslot-member"),
 		kong.Description("One HSM of a group: a vendor's PKCS#11 module in a process of its own."),
 		kong.Vars{"config": defaultConfig})

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,19 @@ import (
 // it ends with the application.
 type engineCommand struct {
 	FD int `help:"Descriptor of the connection with the application." name:"fd" required:""`
+}
+
+// privateEngine recognises the command line that the module starts an engine
+// with. An application waits for it, so the commands for people are not built.
+func privateEngine(args []string) *engineCommand {
+	if len(args) != 3 || args[0] != "engine" || args[1] != "--fd" {
+		return nil
+	}
+	fd, err := strconv.Atoi(args[2])
+	if err != nil {
+		return nil // the parser says what is wrong
+	}
+	return &engineCommand{FD: fd}
 }
 
 // Run serves the application.

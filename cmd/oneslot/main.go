@@ -90,6 +90,9 @@ func shareProcessors() {
 
 // run is main without the process.
 func run(ctx context.Context, d *desk, args []string) int {
+	if c := privateEngine(args); c != nil {
+		return d.outcome(c.Run(ctx, d))
+	}
 	exit := -1
 	parser, err := kong.New(&commands{},
 		kong.Name("oneslot"),
@@ -115,7 +118,12 @@ func run(ctx context.Context, d *desk, args []string) int {
 		d.note("command line: %v: see oneslot --help", err)
 		return 2
 	}
-	switch err := command.Run(); {
+	return d.outcome(command.Run())
+}
+
+// outcome is the exit code after a command that returned this.
+func (d *desk) outcome(err error) int {
+	switch {
 	case err == nil:
 		return 0
 	case !errors.Is(err, errWrong):
