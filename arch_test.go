@@ -25,6 +25,11 @@ const project = "oneslot.dev/oneslot"
 var mayImport = map[string]string{
 	"pkcs11": "",
 	"wire":   "pkcs11",
+
+	// The carrier for networks brings gRPC, whose start local members and engines
+	// of local members are spared.
+	"wire/stream": "pkcs11 wire",
+
 	"config": "",
 
 	// Both ends of mutual TLS (rule N1).
@@ -34,7 +39,7 @@ var mayImport = map[string]string{
 	"control":       "",
 	"member":        "pkcs11 wire",
 	"member/local":  "config member pkcs11 wire",
-	"member/remote": "certificate config member pkcs11 wire",
+	"member/remote": "certificate config member pkcs11 wire wire/stream",
 	"member/fake":   "config member pkcs11 wire",
 	"group":         "config member pkcs11 wire",
 	"engine":        "config control group member pkcs11 wire",
@@ -44,7 +49,7 @@ var mayImport = map[string]string{
 	// The vendor module's side. The two sides share the wire and nothing else.
 	"host":               "host/cryptoki pkcs11 wire",
 	"host/cryptoki":      "pkcs11 wire",
-	"host/appliance":     "certificate host pkcs11 wire",
+	"host/appliance":     "certificate host pkcs11 wire wire/stream",
 	"cmd/oneslot-member": "certificate host host/appliance wire",
 
 	// Tools of the build, and what tests are made of.

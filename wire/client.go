@@ -14,7 +14,7 @@ import (
 // A Client is the engine's side of a connection with a member process. It is
 // used until it breaks and never made again behind the engine's back. There are
 // two carriers: sockets on one host (NewSockets), gRPC over a network
-// (NewStreams).
+// (package stream).
 type Client interface {
 	// Open opens a session on the member's token. It waits for nothing.
 	Open(View) (Stream, error)
@@ -54,14 +54,17 @@ var (
 // errSilent is the cause of a stream whose member gave no sign of life.
 var errSilent = errors.New("no sign of life in time")
 
-// A limit is what the wait for an answer will have exceeded when it ends.
-type limit struct {
+// A Limit is what the wait for an answer will have exceeded when it ends.
+type Limit struct {
 	stuck atomic.Int64 // the time in all, once the member has beaten and it ends next; 0: silence
 }
 
-// next returns how long to wait on for a member that beat, with left of the time
+// Begin begins a call.
+func (l *Limit) Begin() { l.stuck.Store(0) }
+
+// Next returns how long to wait on for a member that beat, with left of the time
 // in all.
-func (l *limit) next(silence, left, stuck time.Duration) time.Duration {
+func (l *Limit) Next(silence, left, stuck time.Duration) time.Duration {
 	if left > silence {
 		l.stuck.Store(0)
 		return silence
@@ -70,32 +73,32 @@ func (l *limit) next(silence, left, stuck time.Duration) time.Duration {
 	return left
 }
 
-// exceeded says what was.
-func (l *limit) exceeded() error {
+// Exceeded says what was.
+func (l *Limit) Exceeded() error {
 	if stuck := l.stuck.Load(); stuck > 0 {
 		return fmt.Errorf("still at work after %v", time.Duration(stuck))
 	}
 	return errSilent
 }
 
-// life is what every carrier knows of its connection.
-type life struct {
+// Life is what every carrier knows of its connection.
+type Life struct {
 	lastSign *atomic.Int64 // Unix nanoseconds
 	done     chan struct{}
 	once     *sync.Once
 	cause    *error // written before done is closed
 }
 
-func newLife() life {
-	l := life{new(atomic.Int64), make(chan struct{}), new(sync.Once), new(error)}
-	l.heard(time.Now())
+func NewLife() Life {
+	l := Life{new(atomic.Int64), make(chan struct{}), new(sync.Once), new(error)}
+	l.Heard(time.Now())
 	return l
 }
 
-func (l *life) heard(at time.Time) { l.lastSign.Store(at.UnixNano()) }
+func (l *Life) Heard(at time.Time) { l.lastSign.Store(at.UnixNano()) }
 
-// end marks the connection as gone. The first cause stays; true for that one.
-func (l *life) end(cause error) (first bool) {
+// End marks the connection as gone. The first cause stays; true for that one.
+func (l *Life) End(cause error) (first bool) {
 	l.once.Do(func() {
 		*l.cause = cause
 		close(l.done)
@@ -104,10 +107,10 @@ func (l *life) end(cause error) (first bool) {
 	return first
 }
 
-func (l *life) LastSign() time.Time   { return time.Unix(0, l.lastSign.Load()) }
-func (l *life) Done() <-chan struct{} { return l.done }
+func (l *Life) LastSign() time.Time   { return time.Unix(0, l.lastSign.Load()) }
+func (l *Life) Done() <-chan struct{} { return l.done }
 
-func (l *life) Err() error {
+func (l *Life) Err() error {
 	select {
 	case <-l.done:
 		return *l.cause

@@ -134,7 +134,7 @@ func FuzzRequest(f *testing.F) {
 // FuzzMessage feeds what engine and member read from each other.
 func FuzzMessage(f *testing.F) {
 	sign := []Call{&SignInit{Key: 5}, &Sign{Data: Data([]byte("data")), SignatureRoom: Room{Capacity: 64}}}
-	f.Add(appendRequest(nil, sign))
+	f.Add(AppendRequest(nil, sign))
 	f.Add(appendAnswers(nil, sign))
 	f.Add(appendRefusal(nil, pkcs11.CKR_SESSION_COUNT))
 	f.Fuzz(func(t *testing.T, message []byte) {
@@ -142,7 +142,7 @@ func FuzzMessage(f *testing.F) {
 			t.Fatal("a request without calls")
 		}
 		calls := []Call{&SignInit{}, &Sign{}, &Find{}, &GetAttributeValue{}, &Describe{}}
-		if n, err := parseAnswers(message, calls); err == nil && (n < 1 || n > len(calls)) {
+		if n, err := ParseAnswers(message, calls); err == nil && (n < 1 || n > len(calls)) {
 			t.Fatalf("%d answers to %d calls", n, len(calls))
 		}
 	})

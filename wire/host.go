@@ -83,6 +83,49 @@ func dispatch(ctx context.Context, session HostSession, c Call) bool {
 	return DispatchCryptoki(ctx, session, c) || DispatchToken(ctx, session, c)
 }
 
+// ServeMessages answers the messages of one session on a carrier that delivers
+// whole ones, until there are no more. What receive returns it wipes. An error is
+// send's, or ErrMalformed. Without a session the first is answered by the refusal.
+func ServeMessages(ctx context.Context, session HostSession, refusal pkcs11.RV, receive func() ([]byte, error), send func([]byte) error) error {
+	answers := newAnswers(func(p *packet) error { return send(p.data) }, unframed)
+	defer answers.stop()
+	for {
+		message, err := receive()
+		if err != nil {
+			return nil // the engine closed the session, or is gone
+		}
+		calls, err := parseRequest(message)
+		if err != nil {
+			return err
+		}
+		if session == nil {
+			return answers.send(func(buf []byte) []byte { return appendRefusal(buf, refusal) })
+		}
+		answers.begin()
+		n, err := run(ctx, session, calls)
+		if err != nil {
+			return err
+		}
+		if err := answers.send(func(buf []byte) []byte { return appendAnswers(buf, calls[:n]) }); err != nil {
+			return err
+		}
+		clear(message) // it may have held a PIN
+	}
+}
+
+// unframed is the frame on a carrier that has its own.
+func unframed(buf []byte, fill func([]byte) []byte) []byte { return fill(buf) }
+
+// A packet is a message as bytes, in memory that is used again.
+type packet struct{ data []byte }
+
+// trim drops a buffer that grew beyond what a session should hold on to.
+func (p *packet) trim() {
+	if cap(p.data) > keptBuffer {
+		p.data = nil
+	}
+}
+
 // answers sends what goes back on a stream: replies, and signs of life while
 // one is worked on.
 type answers struct {

@@ -13,8 +13,8 @@ import (
 // A message is one exchange on a stream between engine and member: calls that
 // run in order until one does not return CKR_OK.
 
-// appendRequest writes calls as a request.
-func appendRequest(buf []byte, calls []Call) []byte {
+// AppendRequest writes calls as a request.
+func AppendRequest(buf []byte, calls []Call) []byte {
 	e := Encoder{Buf: buf}
 	e.U32(uint32(len(calls)))
 	for _, c := range calls {
@@ -66,6 +66,9 @@ const (
 	messageUnavailable = 2 // on sockets: why there is no token, in words
 )
 
+// IsAlive says whether what a member sent is a sign of life, and no answer.
+func IsAlive(message []byte) bool { return len(message) == 1 && message[0] == messageAlive }
+
 // appendUnavailable writes why there is no token.
 func appendUnavailable(buf []byte, why error) []byte {
 	return append(append(buf, messageUnavailable), why.Error()...)
@@ -100,9 +103,9 @@ func appendRefusal(buf []byte, rv pkcs11.RV) []byte {
 	return e.Buf
 }
 
-// parseAnswers fills in the calls that were answered and returns how many. If
+// ParseAnswers fills in the calls that were answered and returns how many. If
 // the session could not be opened that is 1, and the first call has that RV.
-func parseAnswers(buf []byte, calls []Call) (int, error) {
+func ParseAnswers(buf []byte, calls []Call) (int, error) {
 	if len(buf) > 0 && buf[0] == messageUnavailable {
 		return 0, errors.New(string(buf[1:]))
 	}

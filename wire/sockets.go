@@ -22,7 +22,7 @@ import (
 // connection passes the sockets on and shows by its end that the process is gone.
 type socketClient struct {
 	control *net.UnixConn
-	life
+	Life
 
 	mu       sync.Mutex // guards sessions
 	sessions map[*socketStream]struct{}
@@ -31,10 +31,13 @@ type socketClient struct {
 // The views as the first connection carries them: one byte beside the socket.
 var viewBytes = map[View]byte{GroupView: 'g', ExportView: 'x', TokenView: 't'}
 
+// Known says whether there is such a view.
+func (v View) Known() bool { return viewBytes[v] != 0 }
+
 // NewSockets speaks on the connection, which must keep the boundaries of
 // messages (SOCK_SEQPACKET), and closes it with Close.
 func NewSockets(control *net.UnixConn) Client {
-	c := &socketClient{control: control, life: newLife(), sessions: make(map[*socketStream]struct{})}
+	c := &socketClient{control: control, Life: NewLife(), sessions: make(map[*socketStream]struct{})}
 	go c.watch()
 	return c
 }
@@ -49,7 +52,7 @@ func (c *socketClient) watch() {
 }
 
 func (c *socketClient) fail(cause error) {
-	if !c.end(cause) {
+	if !c.End(cause) {
 		return
 	}
 	c.control.Close()
@@ -118,7 +121,7 @@ type socketStream struct {
 	in     []byte // received, not consumed
 	late   alarm
 	silent atomic.Bool // the alarm rang
-	limit  limit       // that it rings for
+	limit  Limit       // that it rings for
 }
 
 // expire ends a call that has waited too long.
@@ -146,10 +149,10 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 		defer stop()
 	}
 	begin := time.Now()
-	s.limit.stuck.Store(0)
+	s.limit.Begin()
 	s.late.set(begin.Add(min(silence, stuck)))
 	defer s.late.clear()
-	s.out = appendFramed(s.out[:0], func(buf []byte) []byte { return appendRequest(buf, calls) })
+	s.out = appendFramed(s.out[:0], func(buf []byte) []byte { return AppendRequest(buf, calls) })
 	// A frame that was written in part is not executed: the member acts on
 	// whole ones.
 	if _, err := s.conn.Write(s.out); err != nil {
@@ -164,12 +167,12 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 			return 0, true, s.fail(ctx, err)
 		}
 		now := time.Now()
-		s.client.heard(now)
-		if len(frame) == 1 && frame[0] == messageAlive {
-			s.late.set(now.Add(s.limit.next(silence, stuck-now.Sub(begin), stuck)))
+		s.client.Heard(now)
+		if IsAlive(frame) {
+			s.late.set(now.Add(s.limit.Next(silence, stuck-now.Sub(begin), stuck)))
 			continue
 		}
-		n, err := parseAnswers(frame, calls)
+		n, err := ParseAnswers(frame, calls)
 		if err != nil {
 			return 0, true, s.fail(ctx, err)
 		}
@@ -186,7 +189,7 @@ func (s *socketStream) fail(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case s.silent.Load():
-		return s.limit.exceeded()
+		return s.limit.Exceeded()
 	case errors.Is(err, io.EOF):
 		return ErrEnded
 	}

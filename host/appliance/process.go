@@ -16,6 +16,7 @@ import (
 	"oneslot.dev/oneslot/certificate"
 	"oneslot.dev/oneslot/host"
 	"oneslot.dev/oneslot/wire"
+	"oneslot.dev/oneslot/wire/stream"
 )
 
 // recheckEvery is how often a client that is connected is looked up again.
@@ -173,7 +174,7 @@ func (p *process) answer(conn net.Conn, g *guard) (why string) {
 		defer close(ended)
 		// Twice as many streams as sessions: those beyond are told why they
 		// get none.
-		wire.Service{Host: g, Streams: uint32(2*p.config.Limits.Sessions + 16), Draining: draining}.Serve(conn)
+		stream.Service{Host: g, Streams: uint32(2*p.config.Limits.Sessions + 16), Draining: draining}.Serve(conn)
 	}()
 	go g.audit.run(time.Duration(p.config.Limits.Audit), ended)
 	go p.watch(g, draining, ended, func(reason string) {

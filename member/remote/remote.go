@@ -19,6 +19,7 @@ import (
 	"oneslot.dev/oneslot/certificate"
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/wire"
+	"oneslot.dev/oneslot/wire/stream"
 )
 
 // Config says which token of which appliance, and how both ends know each other.
@@ -61,7 +62,7 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 	if err != nil {
 		return nil, &member.Fault{Member: m.config.Name, Err: err}
 	}
-	client, err := wire.NewStreams(conn)
+	client, err := stream.New(conn)
 	if err != nil {
 		return nil, &member.Fault{Member: m.config.Name, Err: err}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package wire
+package stream
 
 import (
 	"context"
@@ -16,21 +16,23 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"oneslot.dev/oneslot/wire"
 )
 
-// streamClient is a Client whose streams are those of gRPC, multiplexed over one
+// streamClient is a wire.Client whose streams are those of gRPC, multiplexed over one
 // connection: the carrier for networks.
 type streamClient struct {
 	grpc     *grpc.ClientConn
 	conn     net.Conn
 	draining chan struct{} // closed when the member asks for it
-	life
+	wire.Life
 }
 
-// NewStreams speaks gRPC on the connection, which it closes with Close. The
+// New speaks gRPC on the connection, which it closes with Close. The
 // connection is used until it breaks and never made again.
-func NewStreams(conn net.Conn) (Client, error) {
-	c := &streamClient{conn: conn, draining: make(chan struct{}), life: newLife()}
+func New(conn net.Conn) (wire.Client, error) {
+	c := &streamClient{conn: conn, draining: make(chan struct{}), Life: wire.NewLife()}
 	watched := &watchedConn{Conn: conn, broken: c.fail}
 	var used atomic.Bool
 	dial := func(context.Context, string) (net.Conn, error) {
@@ -95,7 +97,7 @@ func (w *watchedConn) Close() error {
 // fail marks the connection as gone. gRPC is told from outside: fail may run
 // inside its transport.
 func (c *streamClient) fail(cause error) {
-	if c.end(cause) {
+	if c.End(cause) {
 		// Whatever hangs in a write to a peer that takes nothing ends now.
 		c.conn.SetDeadline(time.Unix(1, 0))
 		go c.grpc.Close()
@@ -103,7 +105,7 @@ func (c *streamClient) fail(cause error) {
 }
 
 // Close ends the connection and every stream on it, at once.
-func (c *streamClient) Close() { c.fail(ErrClosed) }
+func (c *streamClient) Close() { c.fail(wire.ErrClosed) }
 
 // grpcStream is a session over gRPC.
 type grpcStream struct {
@@ -113,18 +115,18 @@ type grpcStream struct {
 	out    packet
 
 	timer *time.Timer
-	limit limit // that the timer rings for
+	limit wire.Limit // that the timer rings for
 	mu    sync.Mutex
 	cause error // why the stream was given up, if it was
 }
 
 // Open starts a stream. It waits for nothing.
-func (c *streamClient) Open(view View) (Stream, error) {
+func (c *streamClient) Open(view wire.View) (wire.Stream, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	ctx := metadata.AppendToOutgoingContext(context.Background(),
-		headerVersion, strconv.Itoa(Version), headerView, string(view))
+		headerVersion, strconv.Itoa(wire.Version), headerView, string(view))
 	ctx, cancel := context.WithCancel(ctx)
 	stream, err := c.grpc.NewStream(ctx, &streamDesc, "/"+serviceName+"/"+methodName)
 	if err != nil {
@@ -132,7 +134,7 @@ func (c *streamClient) Open(view View) (Stream, error) {
 		return nil, c.explain(err)
 	}
 	s := &grpcStream{client: c, stream: stream, cancel: cancel}
-	s.timer = time.AfterFunc(time.Hour, func() { s.giveUp(s.limit.exceeded()) })
+	s.timer = time.AfterFunc(time.Hour, func() { s.giveUp(s.limit.Exceeded()) })
 	s.timer.Stop()
 	return s, nil
 }
@@ -158,14 +160,14 @@ func (s *grpcStream) giveUp(cause error) {
 // Close ends the session.
 func (s *grpcStream) Close() {
 	s.timer.Stop()
-	s.giveUp(ErrClosed)
+	s.giveUp(wire.ErrClosed)
 }
 
 // Do sends the calls as one message and waits for the answer, at most silence
 // without a sign of life and stuck in all. It returns how many calls were
 // answered. After an error the stream is closed; sent tells whether the
 // member may have seen the calls.
-func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls ...Call) (n int, sent bool, err error) {
+func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls ...wire.Call) (n int, sent bool, err error) {
 	if ctx.Done() != nil {
 		if err := ctx.Err(); err != nil {
 			return 0, false, err
@@ -174,14 +176,14 @@ func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls
 		defer stop()
 	}
 	begin := time.Now()
-	s.limit.stuck.Store(0)
+	s.limit.Begin()
 	s.timer.Reset(min(silence, stuck))
 	defer s.timer.Stop()
 
 	if err := s.client.Err(); err != nil {
 		return 0, false, s.fail(err)
 	}
-	s.out.data = appendRequest(s.out.data[:0], calls)
+	s.out.data = wire.AppendRequest(s.out.data[:0], calls)
 	defer s.out.trim()
 	if err := s.stream.SendMsg(&s.out); err != nil {
 		return 0, false, s.fail(err)
@@ -192,13 +194,13 @@ func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls
 			return 0, true, s.fail(err)
 		}
 		now := time.Now()
-		s.client.heard(now)
-		if len(in.data) != 1 || in.data[0] != messageAlive {
+		s.client.Heard(now)
+		if !wire.IsAlive(in.data) {
 			break
 		}
-		s.timer.Reset(s.limit.next(silence, stuck-now.Sub(begin), stuck))
+		s.timer.Reset(s.limit.Next(silence, stuck-now.Sub(begin), stuck))
 	}
-	n, err = parseAnswers(in.data, calls)
+	n, err = wire.ParseAnswers(in.data, calls)
 	if err != nil {
 		return 0, true, s.fail(err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package wire
+package stream
 
 import (
 	"errors"
@@ -17,14 +17,15 @@ import (
 	"google.golang.org/grpc/status"
 
 	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
 )
 
-// ServeStreams answers a connection with an engine, over gRPC, until it ends.
-func ServeStreams(conn net.Conn, host Host) error { return Service{Host: host}.Serve(conn) }
+// Serve answers a connection with an engine, over gRPC, until it ends.
+func Serve(conn net.Conn, host wire.Host) error { return Service{Host: host}.Serve(conn) }
 
 // A Service answers engines over gRPC.
 type Service struct {
-	Host Host
+	Host wire.Host
 
 	// Streams is how many streams a connection may have; 0: no limit. An
 	// engine waits where it would have more, so the limit is for peers that
@@ -55,10 +56,10 @@ func (s Service) Serve(conn net.Conn) error {
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connectionWindow))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
-		HandlerType: (*Host)(nil),
+		HandlerType: (*wire.Host)(nil),
 		Streams: []grpc.StreamDesc{{
 			StreamName: methodName, ClientStreams: true, ServerStreams: true,
-			Handler: func(host any, stream grpc.ServerStream) error { return serveSession(host.(Host), stream) },
+			Handler: func(host any, stream grpc.ServerStream) error { return serveSession(host.(wire.Host), stream) },
 		}, {
 			StreamName: noticesName, ServerStreams: true,
 			Handler: func(_ any, stream grpc.ServerStream) error { return s.serveNotices(stream) },
@@ -96,7 +97,7 @@ func (l *oneConn) Close() error   { return nil }
 func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "member", Net: "unix"} }
 
 // serveSession answers the messages of one stream.
-func serveSession(host Host, stream grpc.ServerStream) error {
+func serveSession(host wire.Host, stream grpc.ServerStream) error {
 	view, err := accept(stream)
 	if err != nil {
 		return err
@@ -109,46 +110,30 @@ func serveSession(host Host, stream grpc.ServerStream) error {
 	case !errors.As(err, &refusal):
 		return status.Error(codes.Unavailable, err.Error())
 	}
-	answers := newAnswers(func(p *packet) error { return stream.SendMsg(p) }, unframed)
-	defer answers.stop()
 	var in packet
-	for {
-		if err := stream.RecvMsg(&in); err != nil {
-			return nil // the engine closed the session, or is gone
-		}
-		calls, err := parseRequest(in.data)
-		if err != nil {
-			return status.Error(codes.InvalidArgument, err.Error())
-		}
-		if session == nil {
-			return answers.send(func(buf []byte) []byte { return appendRefusal(buf, refusal) })
-		}
-		answers.begin()
-		n, err := run(stream.Context(), session, calls)
-		if err != nil {
-			return status.Error(codes.InvalidArgument, err.Error())
-		}
-		err = answers.send(func(buf []byte) []byte { return appendAnswers(buf, calls[:n]) })
-		if err != nil {
-			return err
-		}
-		clear(in.data) // it may have held a PIN
+	receive := func() ([]byte, error) {
 		in.trim()
+		err := stream.RecvMsg(&in)
+		return in.data, err
 	}
+	err = wire.ServeMessages(stream.Context(), session, refusal, receive, func(message []byte) error {
+		return stream.SendMsg(&packet{message})
+	})
+	if errors.Is(err, wire.ErrMalformed) {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	return err
 }
 
 // accept reads the stream's header.
-func accept(stream grpc.ServerStream) (View, error) {
+func accept(stream grpc.ServerStream) (wire.View, error) {
 	header, _ := metadata.FromIncomingContext(stream.Context())
-	if v := header.Get(headerVersion); len(v) != 1 || v[0] != strconv.Itoa(Version) {
-		return "", status.Errorf(codes.FailedPrecondition, "this member speaks version %d of the protocol, and the engine version %.16q: have both run the same release", Version, v)
+	if v := header.Get(headerVersion); len(v) != 1 || v[0] != strconv.Itoa(wire.Version) {
+		return "", status.Errorf(codes.FailedPrecondition, "this member speaks version %d of the protocol, and the engine version %.16q: have both run the same release", wire.Version, v)
 	}
 	v := header.Get(headerView)
-	if len(v) != 1 || viewBytes[View(v[0])] == 0 {
+	if len(v) != 1 || !wire.View(v[0]).Known() {
 		return "", status.Errorf(codes.InvalidArgument, "there is no view %v", v)
 	}
-	return View(v[0]), nil
+	return wire.View(v[0]), nil
 }
-
-// unframed is the frame of gRPC's messages: gRPC has its own.
-func unframed(buf []byte, fill func([]byte) []byte) []byte { return fill(buf) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package wire
+package stream
 
 import (
 	"context"
@@ -13,33 +13,34 @@ import (
 	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
 )
 
 // echo is a host whose session answers with as many bytes as it is asked for.
 type echo struct {
-	NoCryptoki
-	NoToken
+	wire.NoCryptoki
+	wire.NoToken
 }
 
-func (e echo) Open(View) (HostSession, error) { return e, nil }
-func (echo) Close()                           {}
+func (e echo) Open(wire.View) (wire.HostSession, error) { return e, nil }
+func (echo) Close()                                     {}
 
-func (echo) GenerateRandom(_ context.Context, c *GenerateRandom) pkcs11.RV {
-	c.Random = Data(make([]byte, c.RandomRoom.Capacity))
+func (echo) GenerateRandom(_ context.Context, c *wire.GenerateRandom) pkcs11.RV {
+	c.Random = wire.Data(make([]byte, c.RandomRoom.Capacity))
 	return pkcs11.CKR_OK
 }
 
 // carriers makes a connected client on each carrier.
-var carriers = map[string]func(testing.TB, Host) Client{
-	"sockets": func(tb testing.TB, h Host) Client {
+var carriers = map[string]func(testing.TB, wire.Host) wire.Client{
+	"sockets": func(tb testing.TB, h wire.Host) wire.Client {
 		ours, theirs := pair(tb, syscall.SOCK_SEQPACKET)
-		go ServeSockets(theirs, h)
-		return NewSockets(ours)
+		go wire.ServeSockets(theirs, h)
+		return wire.NewSockets(ours)
 	},
-	"streams": func(tb testing.TB, h Host) Client {
+	"streams": func(tb testing.TB, h wire.Host) wire.Client {
 		ours, theirs := pair(tb, syscall.SOCK_STREAM)
-		go ServeStreams(theirs, h)
-		client, err := NewStreams(ours)
+		go Serve(theirs, h)
+		client, err := New(ours)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -49,7 +50,7 @@ var carriers = map[string]func(testing.TB, Host) Client{
 
 func pair(tb testing.TB, kind int) (ours, theirs *net.UnixConn) {
 	tb.Helper()
-	ours, file, err := SocketPair(kind)
+	ours, file, err := wire.SocketPair(kind)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -64,13 +65,13 @@ func pair(tb testing.TB, kind int) (ours, theirs *net.UnixConn) {
 // hostFunc is a host whose sessions do what the function says.
 type hostFunc struct {
 	echo
-	random func(context.Context, *GenerateRandom) pkcs11.RV
+	random func(context.Context, *wire.GenerateRandom) pkcs11.RV
 	closed chan<- struct{}
 }
 
-func (h hostFunc) Open(View) (HostSession, error) { return h, nil }
+func (h hostFunc) Open(wire.View) (wire.HostSession, error) { return h, nil }
 
-func (h hostFunc) GenerateRandom(ctx context.Context, c *GenerateRandom) pkcs11.RV {
+func (h hostFunc) GenerateRandom(ctx context.Context, c *wire.GenerateRandom) pkcs11.RV {
 	return h.random(ctx, c)
 }
 
@@ -82,13 +83,13 @@ func (h hostFunc) Close() {
 
 type deadHost struct{ err error }
 
-func (h deadHost) Open(View) (HostSession, error) { return nil, h.err }
+func (h deadHost) Open(wire.View) (wire.HostSession, error) { return nil, h.err }
 
 // onEach runs a test on every carrier.
-func onEach(t *testing.T, test func(t *testing.T, connect func(Host) Client)) {
+func onEach(t *testing.T, test func(t *testing.T, connect func(wire.Host) wire.Client)) {
 	for name, connect := range carriers {
 		t.Run(name, func(t *testing.T) {
-			test(t, func(h Host) Client {
+			test(t, func(h wire.Host) wire.Client {
 				c := connect(t, h)
 				t.Cleanup(c.Close)
 				return c
@@ -97,9 +98,9 @@ func onEach(t *testing.T, test func(t *testing.T, connect func(Host) Client)) {
 	}
 }
 
-func open(t *testing.T, c Client) Stream {
+func open(t *testing.T, c wire.Client) wire.Stream {
 	t.Helper()
-	s, err := c.Open(GroupView)
+	s, err := c.Open(wire.GroupView)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,18 +109,20 @@ func open(t *testing.T, c Client) Stream {
 
 const ample = time.Minute
 
-func random(n uint64) *GenerateRandom { return &GenerateRandom{RandomRoom: Room{Capacity: n}} }
+func random(n uint64) *wire.GenerateRandom {
+	return &wire.GenerateRandom{RandomRoom: wire.Room{Capacity: n}}
+}
 
 func TestMessageStopsAtTheFirstFailure(t *testing.T) {
-	onEach(t, func(t *testing.T, connect func(Host) Client) {
+	onEach(t, func(t *testing.T, connect func(wire.Host) wire.Client) {
 		ran := 0
-		s := open(t, connect(hostFunc{random: func(context.Context, *GenerateRandom) pkcs11.RV {
+		s := open(t, connect(hostFunc{random: func(context.Context, *wire.GenerateRandom) pkcs11.RV {
 			if ran++; ran == 2 {
 				return pkcs11.CKR_RANDOM_NO_RNG
 			}
 			return pkcs11.CKR_OK
 		}}))
-		calls := []Call{random(1), random(1), random(1)}
+		calls := []wire.Call{random(1), random(1), random(1)}
 		n, sent, err := s.Do(t.Context(), ample, ample, calls...)
 		if n != 2 || !sent || err != nil || ran != 2 {
 			t.Errorf("%d answered, %d ran, sent %v: %v", n, ran, sent, err)
@@ -131,7 +134,7 @@ func TestMessageStopsAtTheFirstFailure(t *testing.T) {
 }
 
 func TestLargeAndSmallReplies(t *testing.T) {
-	onEach(t, func(t *testing.T, connect func(Host) Client) {
+	onEach(t, func(t *testing.T, connect func(wire.Host) wire.Client) {
 		s := open(t, connect(echo{}))
 		for _, n := range []uint64{0, 1, 4075, 4076, 4077, 4096, 70_000, 4 << 20, 3} {
 			call := random(n)
@@ -144,11 +147,11 @@ func TestLargeAndSmallReplies(t *testing.T) {
 
 // What kind of failure it is says whether the member may have acted.
 func TestOutcomes(t *testing.T) {
-	onEach(t, func(t *testing.T, connect func(Host) Client) {
+	onEach(t, func(t *testing.T, connect func(wire.Host) wire.Client) {
 		t.Run("silent", func(t *testing.T) {
 			stop := make(chan struct{})
 			defer close(stop)
-			c := connect(hostFunc{random: func(context.Context, *GenerateRandom) pkcs11.RV { <-stop; return pkcs11.CKR_OK }})
+			c := connect(hostFunc{random: func(context.Context, *wire.GenerateRandom) pkcs11.RV { <-stop; return pkcs11.CKR_OK }})
 			_, sent, err := open(t, c).Do(t.Context(), 50*time.Millisecond, ample, random(1))
 			if err == nil || !sent {
 				t.Errorf("sent %v: %v", sent, err)
@@ -161,10 +164,10 @@ func TestOutcomes(t *testing.T) {
 			stop := make(chan struct{})
 			defer close(stop)
 			begun := make(chan struct{})
-			c := connect(hostFunc{random: func(context.Context, *GenerateRandom) pkcs11.RV { close(begun); <-stop; return pkcs11.CKR_OK }})
+			c := connect(hostFunc{random: func(context.Context, *wire.GenerateRandom) pkcs11.RV { close(begun); <-stop; return pkcs11.CKR_OK }})
 			go func() { <-begun; c.Close() }()
 			_, sent, err := open(t, c).Do(t.Context(), ample, ample, random(1))
-			if !errors.Is(err, ErrClosed) || !sent {
+			if !errors.Is(err, wire.ErrClosed) || !sent {
 				t.Errorf("sent %v: %v", sent, err)
 			}
 		})
@@ -172,10 +175,10 @@ func TestOutcomes(t *testing.T) {
 			c := connect(echo{})
 			s := open(t, c)
 			c.Close()
-			if _, sent, err := s.Do(t.Context(), ample, ample, random(1)); !errors.Is(err, ErrClosed) || sent {
+			if _, sent, err := s.Do(t.Context(), ample, ample, random(1)); !errors.Is(err, wire.ErrClosed) || sent {
 				t.Errorf("sent %v: %v", sent, err)
 			}
-			if _, err := c.Open(GroupView); !errors.Is(err, ErrClosed) {
+			if _, err := c.Open(wire.GroupView); !errors.Is(err, wire.ErrClosed) {
 				t.Errorf("open: %v", err)
 			}
 		})
@@ -197,9 +200,9 @@ func TestOutcomes(t *testing.T) {
 
 // A session ends with its stream, and so do the objects in it.
 func TestCloseEndsTheSession(t *testing.T) {
-	onEach(t, func(t *testing.T, connect func(Host) Client) {
+	onEach(t, func(t *testing.T, connect func(wire.Host) wire.Client) {
 		closed := make(chan struct{}, 1)
-		s := open(t, connect(hostFunc{closed: closed, random: func(context.Context, *GenerateRandom) pkcs11.RV { return pkcs11.CKR_OK }}))
+		s := open(t, connect(hostFunc{closed: closed, random: func(context.Context, *wire.GenerateRandom) pkcs11.RV { return pkcs11.CKR_OK }}))
 		if _, _, err := s.Do(t.Context(), ample, ample, random(1)); err != nil {
 			t.Fatal(err)
 		}
@@ -215,16 +218,16 @@ func TestCloseEndsTheSession(t *testing.T) {
 // F2: a member that only ever beats is given up, and the reason is that, not
 // silence.
 func TestAMemberThatOnlyBeats(t *testing.T) {
-	onEach(t, func(t *testing.T, connect func(Host) Client) {
+	onEach(t, func(t *testing.T, connect func(wire.Host) wire.Client) {
 		t.Parallel()
 		over := make(chan struct{})
 		defer close(over)
-		c := connect(hostFunc{random: func(ctx context.Context, _ *GenerateRandom) pkcs11.RV {
+		c := connect(hostFunc{random: func(ctx context.Context, _ *wire.GenerateRandom) pkcs11.RV {
 			<-over
 			return pkcs11.CKR_OK
 		}})
 		// There are two beats in that time.
-		_, sent, err := open(t, c).Do(t.Context(), ample, 3*Heartbeat-time.Second, random(1))
+		_, sent, err := open(t, c).Do(t.Context(), ample, 3*wire.Heartbeat-time.Second, random(1))
 		if err == nil || err.Error() != "still at work after 5s" || !sent {
 			t.Errorf("sent %v, %v", sent, err)
 		}
@@ -234,17 +237,17 @@ func TestAMemberThatOnlyBeats(t *testing.T) {
 // TestFrozenMember is a member that reads nothing more: 200 callers with large
 // requests, of whom none may stay blocked (design: test before building on it).
 func TestFrozenMember(t *testing.T) {
-	for name, freeze := range map[string]func(*testing.T) Client{
-		"sockets": func(t *testing.T) Client {
+	for name, freeze := range map[string]func(*testing.T) wire.Client{
+		"sockets": func(t *testing.T) wire.Client {
 			ours, theirs := pair(t, syscall.SOCK_SEQPACKET)
 			t.Cleanup(func() { theirs.Close() })
-			return NewSockets(ours)
+			return wire.NewSockets(ours)
 		},
-		"streams": func(t *testing.T) Client {
+		"streams": func(t *testing.T) wire.Client {
 			ours, theirs := pair(t, syscall.SOCK_STREAM)
 			host := &freezing{UnixConn: theirs}
-			go ServeStreams(host, echo{})
-			client, err := NewStreams(ours)
+			go Serve(host, echo{})
+			client, err := New(ours)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -262,11 +265,11 @@ func TestFrozenMember(t *testing.T) {
 			var callers sync.WaitGroup
 			for range 200 {
 				callers.Go(func() {
-					s, err := c.Open(GroupView)
+					s, err := c.Open(wire.GroupView)
 					if err != nil {
 						return
 					}
-					call := &Digest{Data: Data(data), DigestRoom: Room{Capacity: 32}}
+					call := &wire.Digest{Data: wire.Data(data), DigestRoom: wire.Room{Capacity: 32}}
 					if _, _, err := s.Do(t.Context(), 500*time.Millisecond, ample, call); err == nil {
 						t.Error("a frozen member answered")
 					}
@@ -298,14 +301,14 @@ func BenchmarkCarrier(b *testing.B) {
 			client := connect(b, echo{})
 			defer client.Close()
 			b.RunParallel(func(pb *testing.PB) {
-				s, err := client.Open(GroupView)
+				s, err := client.Open(wire.GroupView)
 				if err != nil {
 					b.Error(err)
 					return
 				}
 				defer s.Close()
 				for pb.Next() {
-					call := GenerateRandom{RandomRoom: Room{Capacity: 32}}
+					call := wire.GenerateRandom{RandomRoom: wire.Room{Capacity: 32}}
 					if _, _, err := s.Do(context.Background(), time.Minute, time.Minute, &call); err != nil {
 						b.Error(err)
 						return

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package wire
+package stream
 
 import (
 	"fmt"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
+
+	"oneslot.dev/oneslot/wire"
 )
 
 // The gRPC method whose streams are sessions (PROTOCOL.md).
@@ -29,7 +31,7 @@ const (
 )
 
 // maxMessage leaves room for what surrounds the largest value.
-const maxMessage = MaxFrame + 1<<10
+const maxMessage = wire.MaxFrame + 1<<10
 
 // A packet is a message as bytes. gRPC's codec hands it through: the encoding
 // is ours.
@@ -62,6 +64,9 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	data.CopyTo(p.data)
 	return nil
 }
+
+// keptBuffer is the size of buffer that a session keeps between calls.
+const keptBuffer = 64 << 10
 
 // trim drops a buffer that grew beyond what a session should hold on to.
 func (p *packet) trim() {
