@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,8 @@ import (
 )
 
 // BenchmarkCall measures a short call (C_GenerateRandom of 32 bytes) on one
-// token, by a local member and by an appliance on loopback, with so many callers.
+// token, by a local member and by an appliance on loopback, with so many callers:
+// the time of each, and the processor's time on both ends together.
 func BenchmarkCall(b *testing.B) {
 	_, members := both(b)
 	for _, name := range []string{"local", "appliance"} {
@@ -31,6 +33,32 @@ func BenchmarkCall(b *testing.B) {
 		}
 		conn.Close()
 	}
+}
+
+// spent is the processor's time, in ns, that this process and its children that
+// serve members have had. Threads that ended are not in it.
+func spent(b *testing.B) (ns float64) {
+	processes := []string{"self"}
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		processes = append(processes, strings.Fields(string(text))...)
+	}
+	for _, process := range processes {
+		threads, _ := filepath.Glob("/proc/" + process + "/task/*/schedstat")
+		for _, thread := range threads {
+			text, err := os.ReadFile(thread)
+			if err != nil {
+				continue // it ended
+			}
+			var ran float64
+			if _, err := fmt.Sscan(string(text), &ran); err != nil {
+				b.Fatal(err)
+			}
+			ns += ran
+		}
+	}
+	return ns
 }
 
 // both is one token as a local member and on an appliance.
@@ -61,6 +89,7 @@ func calls(b *testing.B, conn member.Conn, callers int) {
 		sessions[i].Do(context.Background(), member.Limits{Silence: patience, Stuck: patience}, &wire.Probe{})
 	}
 	b.ResetTimer()
+	before := spent(b)
 	for _, s := range sessions {
 		all.Go(func() {
 			for range work {
@@ -74,6 +103,7 @@ func calls(b *testing.B, conn member.Conn, callers int) {
 	}
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+	b.ReportMetric((spent(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
 // BenchmarkConnect measures from nothing to the description of the token: the
@@ -87,6 +117,41 @@ func BenchmarkConnect(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
+				conn.Close()
+			}
+		})
+	}
+}
+
+// BenchmarkFirstSignature measures from nothing to the first signature (here: a
+// MAC): connecting, login, finding the key, and using it.
+func BenchmarkFirstSignature(b *testing.B) {
+	a, members := both(b)
+	owner := a.client("owner", ca).connect()
+	owner.login(hosttest.UserPIN)
+	owner.must(&wire.GenerateKey{
+		Mechanism: pkcs11.Mechanism{Type: pkcs11.CKM_GENERIC_SECRET_KEY_GEN},
+		Template: pkcs11.Template{
+			pkcs11.Ulong(pkcs11.CKA_VALUE_LEN, 32), pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, true),
+			pkcs11.Bool(pkcs11.CKA_SIGN, true), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("first")),
+		},
+	})
+	for _, name := range []string{"local", "appliance"} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				conn, err := members[name].Connect(context.Background())
+				if err != nil {
+					b.Fatal(err)
+				}
+				one := &application{Conn: conn, t: b}
+				one.session = one.open()
+				if rv := one.login(hosttest.UserPIN); rv != pkcs11.CKR_OK {
+					b.Fatal(rv)
+				}
+				found := &wire.Find{Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("first"))}}
+				one.must(found)
+				one.must(&wire.SignInit{Mechanism: pkcs11.Mechanism{Type: pkcs11.CKM_SHA256_HMAC}, Key: found.Found[0].Object})
+				one.must(&wire.Sign{Data: wire.Data([]byte("data")), SignatureRoom: wire.Room{Capacity: 32}})
 				conn.Close()
 			}
 		})
