@@ -60,6 +60,7 @@ var mayImport = map[string]string{
 	"test/cluster":      "config control",
 	"test/token":        "",
 	"test/app":          "test/token",
+	"test/history":      "",
 	"test/demo":         "control test/cluster",
 }
 

@@ -26,13 +26,13 @@ func (g *Group) Destroy(id wire.Identity, resolve Resolver) pkcs11.RV {
 		return pkcs11.CKR_DEVICE_ERROR
 	}
 	defer g.exit()
-	return g.destroy(id, resolve)
+	return g.destroy(id, turnPatience, resolve)
 }
 
-func (g *Group) destroy(id wire.Identity, resolve Resolver) pkcs11.RV {
-	return g.change(record{Op: opDestroy, Identity: id}, resolve, func(object uint64) wire.Call {
+func (g *Group) destroy(id wire.Identity, patience time.Duration, resolve Resolver) pkcs11.RV {
+	return g.inItsTurn(patience, change{record: record{Op: opDestroy, Identity: id}, resolve: resolve, call: func(object uint64) wire.Call {
 		return &wire.DestroyObject{Object: object}
-	}, nil)
+	}})
 }
 
 // SetAttributes changes attributes of an object on every member, or on none:
@@ -42,28 +42,50 @@ func (g *Group) SetAttributes(id wire.Identity, changes pkcs11.Template, resolve
 		return pkcs11.CKR_DEVICE_ERROR
 	}
 	defer g.exit()
-	return g.change(record{Op: opChange, Identity: id, Changes: changes}, resolve, func(object uint64) wire.Call {
+	return g.inItsTurn(turnPatience, change{record: record{Op: opChange, Identity: id, Changes: changes}, resolve: resolve, call: func(object uint64) wire.Call {
 		return &wire.SetAttributeValue{Object: object, Template: changes}
-	}, changes)
+	}, undo: changes})
+}
+
+// inItsTurn makes a change when no other one of the object is under way (turn.go).
+func (g *Group) inItsTurn(patience time.Duration, todo change) pkcs11.RV {
+	todo.until = time.Now().Add(patience)
+	for {
+		c := todo
+		rv := g.change(&c)
+		switch {
+		case c.again:
+		case todo.sent && todo.record.Op == opDestroy && rv == pkcs11.CKR_OBJECT_HANDLE_INVALID:
+			return pkcs11.CKR_OK // by whoever read a record of this one, or by the rival
+		default:
+			return rv
+		}
+		todo.sent = true
+		g.pauseForRival()
+	}
 }
 
 // change makes a change on the primary, whose answer is the application's,
-// then on the others. undo names the attributes to restore if one refuses.
+// then on the others.
 //
 // The record comes first, on the primary, with every member pending: wherever
 // this process dies, the change is carried out by whoever syncs next.
-func (g *Group) change(r record, resolve Resolver, call func(uint64) wire.Call, undo pkcs11.Template) pkcs11.RV {
-	r.Time = after(g.settleFor(r.Identity))
-	intent := r.pending(g.all())
-	c := change{record: r, intent: intent, resolve: resolve, call: call, undo: undo, told: make(map[*seat]bool)}
+func (g *Group) change(c *change) pkcs11.RV {
+	c.record.Time = after(g.settleFor(c.until, c.record.Identity))
+	c.intent, c.told = c.record.pending(g.all()), make(map[*seat]bool)
+	before := c.sent
 	// Done twice it is the same as once, so a lost answer is no reason to
 	// stop: the member that lost it follows by the journal.
-	rv, err := g.do(&run{changing: true}, wire.Use, Primary, func(p *Place) (pkcs11.RV, error) { return g.begin(&c, p) })
+	rv, err := g.do(&run{changing: true}, wire.Use, Primary, func(p *Place) (pkcs11.RV, error) { return g.begin(c, p) })
 	switch {
-	case errors.Is(err, ErrElsewhere) && c.lost && r.Op == opDestroy:
+	case errors.Is(err, ErrElsewhere) && c.sent && !before && c.record.Op == opDestroy:
+		// Those who were asked first may have it by now.
+		c.again = true
+		return rv
+	case errors.Is(err, ErrElsewhere) && c.sent && c.record.Op == opDestroy:
 		// A lost attempt was carried out, there or by whoever read its record.
 		if away := append(g.away(), g.removed()...); len(away) > 0 {
-			g.leaveRecord(g.readyBut(nil), r.pending(away))
+			g.leaveRecord(g.readyBut(nil), c.record.pending(away))
 		}
 		return pkcs11.CKR_OK
 	case errors.Is(err, ErrElsewhere) && len(g.away()) > 0:
@@ -73,9 +95,9 @@ func (g *Group) change(r record, resolve Resolver, call func(uint64) wire.Call, 
 	case rv != pkcs11.CKR_OK:
 		return rv
 	}
-	rv = g.follower(&c)
+	rv = g.follower(c)
 	if c.written {
-		g.eraseRecord(c.changed[0], intent)
+		g.eraseRecord(c.changed[0], c.intent)
 	}
 	return rv
 }
@@ -98,8 +120,10 @@ type change struct {
 	call    func(uint64) wire.Call
 	undo    pkcs11.Template // what to restore if a member refuses; nil: nothing
 	old     pkcs11.Template // its values before
+	until   time.Time       // when others are no longer waited for
+	again   bool            // it is to be made again, since there was another one
 	written bool            // the intent is
-	lost    bool            // the answer to an attempt was
+	sent    bool            // its record was, and may be carried out by anybody
 	known   bool            // whether the object has twins
 	changed []*link
 	told    map[*seat]bool
@@ -117,11 +141,17 @@ func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
 			}
 		}
 		if c.written, rv, err = g.intend(p.link, c.intent); err != nil || rv != pkcs11.CKR_OK {
+			c.sent = c.sent || err != nil
 			return rv, err
+		}
+		c.sent = c.sent || c.written
+		if c.again = c.written && time.Now().Before(c.until) && g.rivals(c.intent); c.again {
+			g.eraseRecord(p.link, c.intent)
+			return pkcs11.CKR_OPERATION_ACTIVE, nil
 		}
 		call := c.call(object)
 		if _, err := p.Do(call); err != nil {
-			c.lost = true
+			c.sent = true
 			return 0, err
 		}
 		if call.Result() != pkcs11.CKR_OK {
@@ -183,7 +213,7 @@ func (g *Group) follower(c *change) pkcs11.RV {
 		})
 		switch {
 		case errors.Is(err, ErrElsewhere):
-			c.told[l.seat] = true
+			// Another process may just be copying it there, as it was before.
 		case err != nil:
 			g.drop(l, err)
 		case rv == pkcs11.CKR_OK:

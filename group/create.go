@@ -146,7 +146,7 @@ func (g *Group) prepare(h *Hold, handles []uint64) (sprouts []*sprout, rv pkcs11
 		sprouts = append(sprouts, &sprout{identity: keep(identify.Identity), copies: 1, unsure: make(map[*seat]bool)})
 	}
 	if !h.fresh {
-		h.since = g.settleFor(identities(sprouts)...) // what was destroyed before is another object than this one
+		h.since = g.settleFor(time.Now().Add(turnPatience), identities(sprouts)...) // what was destroyed before is another object than this one
 	}
 	for i, s := range sprouts {
 		if rv, err := g.wrap(h, s, handles[i]); err != nil || rv != pkcs11.CKR_OK {
@@ -291,7 +291,7 @@ func (g *Group) uproot(p *Place, sprouts []*sprout) {
 		switch {
 		case len(s.identity.Fingerprint) == 0:
 		case len(s.at) > 0:
-			g.destroy(s.identity, func(p *Place, stale uint64) (uint64, pkcs11.RV, error) {
+			g.destroy(s.identity, 0, func(p *Place, stale uint64) (uint64, pkcs11.RV, error) {
 				for _, at := range s.at {
 					if at.Seat == p.Seat() && at.Epoch == p.Epoch() && at.Object != stale {
 						return at.Object, pkcs11.CKR_OK, nil

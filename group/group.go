@@ -4,6 +4,7 @@ package group
 
 import (
 	"context"
+	"crypto/rand"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ type Group struct {
 	present atomic.Pointer[config.Group]
 	view    wire.View
 	report  func(Event)
+	by      string // marks the records that it rewrites
 
 	ctx   context.Context // ends with Close
 	stop  context.CancelFunc
@@ -56,7 +58,7 @@ type Group struct {
 // New makes a group of members in the order of the configuration. report is
 // called for each event, from any goroutine; it must not block for long.
 func New(options config.Group, members []member.Member, view wire.View, report func(Event)) *Group {
-	g := &Group{name: options.Name, options: options, view: view, report: report, last: len(members) - 1, changed: make(chan struct{})}
+	g := &Group{name: options.Name, options: options, view: view, report: report, by: rand.Text(), last: len(members) - 1, changed: make(chan struct{})}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.present.Store(&options)
 	for _, m := range members {

@@ -49,7 +49,7 @@ type record struct {
 	Twins    *twins          `json:"twins,omitempty"` // what else has this identity, label and ID; nil: nothing
 	Changes  pkcs11.Template `json:"changes,omitempty"`
 	Open     bool            `json:"open,omitempty"` // the creation is not over
-	By       string          `json:"by,omitempty"`   // of opFill: the process; of a roster: the group
+	By       string          `json:"by,omitempty"`   // of a roster: the group; else the process that wrote it
 	Pending  []string        `json:"pending"`        // the members that have not confirmed
 }
 
@@ -66,6 +66,9 @@ func (r record) pending(members []string) record {
 // different states of one event.
 func (r record) event() string {
 	r.Pending, r.Open = nil, false
+	if r.Op == opCreate || r.Op == opChange || r.Op == opDestroy {
+		r.By = ""
+	}
 	return string(r.encode())
 }
 
@@ -96,8 +99,10 @@ func decodeRecord(raw []byte) (r record, ok bool) {
 }
 
 // writeRecord puts a record on a member.
-func (g *Group) writeRecord(l *link, r record) (pkcs11.RV, error) {
-	call := wire.Record{Record: r.encode()}
+func (g *Group) writeRecord(l *link, r record) (pkcs11.RV, error) { return g.writeRaw(l, r.encode()) }
+
+func (g *Group) writeRaw(l *link, raw []byte) (pkcs11.RV, error) {
+	call := wire.Record{Record: raw}
 	err := l.spare(g.ctx, g.limits(nil), &call)
 	return call.RV, err
 }

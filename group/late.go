@@ -12,9 +12,9 @@ import (
 )
 
 // Two processes may carry out one record at once. Whoever makes a later change
-// first settles the older ones, so a record that still stands after it was
-// carried out, or rewritten, had no successor before that. One that does not was
-// settled by another process, and what came after may have been undone.
+// first settles the older ones, so a record that still waits for a member after
+// it was carried out there had no successor on that member before. One that does
+// not was settled by another process, and what came after may have been undone.
 
 // stands says whether a record of the event still stands where it was read, in
 // another state than mine. A member that cannot tell says nothing against it.
@@ -37,24 +37,44 @@ func (g *Group) stands(e *entry, mine []byte) bool {
 	return false
 }
 
+// waits says whether a record of the event still waits for a member, where it was
+// read. A member that cannot tell says nothing against it.
+func (g *Group) waitsFor(l *link, e *entry) bool {
+	if len(e.at) == 0 {
+		return true // it was never written
+	}
+	for _, c := range e.at {
+		_, records, err := g.readRecords(c.link)
+		if err != nil {
+			return true
+		}
+		for _, r := range records {
+			if r.event() == e.event() && slices.ContainsFunc(r.Pending, func(name string) bool { return g.called(l.seat, name) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // lateTries is how often undoLate looks again for whether another change came in
 // between.
 const lateTries = 3
 
 // undoLate gives a member the present values of attributes that were set there by
 // a change which another process had settled already.
-func (g *Group) undoLate(l *link, e *entry) error {
-	i := slices.IndexFunc(e.at, func(c copyOf) bool { return c.link != l })
-	if i < 0 {
-		return &errJournal{l, fmt.Errorf("%v: it was settled by another process at the same time: it is compared anew", e)}
-	}
+func (g *Group) undoLate(l *link, e *entry, members []*link) error {
 	for range lateTries {
+		other := g.upToDate(l, e, members)
+		if other == nil {
+			return &errJournal{l, fmt.Errorf("%v: it was settled by another process at the same time: it is compared anew", e)}
+		}
 		// The late one first: what it has from a later change, the other has, too.
 		object, has, err := g.holds(l, e)
 		if err != nil {
 			return err
 		}
-		_, wanted, err := g.holds(e.at[i].link, e)
+		_, wanted, err := g.holds(other, e)
 		if err != nil {
 			return err
 		}
@@ -68,6 +88,24 @@ func (g *Group) undoLate(l *link, e *entry) error {
 		call := wire.SetAttributeValue{Object: object, Template: wanted}
 		if _, err := l.background(g.ctx, g.limits(nil), &call); err != nil || call.RV != pkcs11.CKR_OK {
 			return &errJournal{l, errors.Join(err, orNil(call.RV))}
+		}
+	}
+	return nil
+}
+
+// upToDate is a member beside l which no record about the object of an event waits
+// for, once no change of it is under way.
+func (g *Group) upToDate(l *link, e *entry, members []*link) *link {
+	waiting := make(map[*link]bool)
+	for _, other := range g.awaitRivals(e, members) {
+		for _, m := range members {
+			waiting[m] = waiting[m] || other.concerns(&e.Identity) && other.event() != e.event() &&
+				slices.ContainsFunc(other.left, func(name string) bool { return g.called(m.seat, name) })
+		}
+	}
+	for _, m := range members {
+		if m != l && !waiting[m] {
+			return m
 		}
 	}
 	return nil

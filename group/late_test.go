@@ -122,3 +122,59 @@ func halfWhileAway(t *testing.T, away, n int) (finished bool) {
 	}
 	return finished
 }
+
+// K5; field-D1: two processes carry out one record at once while another member is
+// still away. The one that is late takes back its own record and not the other's,
+// and no healthy member is dropped since the object is gone already.
+func TestRecordOutlivesWhoIsLate(t *testing.T) {
+	for _, late := range []wire.Number{wire.NumberRecord, wire.NumberDestroyObject} {
+		inBubble(t, func(t *testing.T) {
+			members := []*fake.Member{fake.New("a", pin), fake.New("b", pin), fake.New("c", pin)}
+			var benches []*bench
+			for range 2 {
+				b := launch(t, members, nil).bench(t, members)
+				b.login()
+				benches = append(benches, b)
+			}
+			for i := range members {
+				benches[1].await(i, Ready)
+			}
+			key, _ := benches[0].generate("gone")
+			benches[0].down(1)
+			benches[0].down(2)
+			if rv := benches[0].g.Destroy(key[0].Identity, resolve(key[0].Identity)); rv != 0 {
+				t.Fatal(rv)
+			}
+			release := make(chan struct{})
+			var first atomic.Bool
+			members[1].Script(func(c wire.Call) fake.Outcome {
+				if c.Number() == late && first.CompareAndSwap(false, true) {
+					<-release
+				}
+				return fake.Answered
+			})
+			members[1].Up()
+			time.Sleep(time.Minute)
+			close(release)
+			time.Sleep(10 * time.Minute)
+			members[1].Script(nil)
+			for _, b := range benches {
+				for i, m := range b.g.Snapshot().Members {
+					if want := uint64(min(i, 1)); i < 2 && m.Failures != want {
+						t.Errorf("%v was late: member %s has failed %d times, want %d", late, m.Name, m.Failures, want)
+					}
+				}
+			}
+			members[0].Down() // also who was away first can tell
+			time.Sleep(time.Minute)
+			members[2].Up()
+			time.Sleep(10 * time.Minute)
+			afterwards(t, members)
+			for _, m := range members {
+				if labels := m.Token.Labels(); !first.Load() || len(labels) > 0 || m.Token.JournalLength() > 0 {
+					t.Errorf("%v was late: member %s: %v, journal %v", late, m.Name(), labels, m.Token.Journal())
+				}
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,35 @@ import (
 // histories is how many a plain `go test` runs. -rapid.checks asks for more,
 // -rapid.seed and -rapid.failfile replay one.
 const histories = 200
+
+// checks sets how many histories are run, unless the command line does; a tenth
+// in a short test. A plain `go test` runs the same ones each time, and so fails
+// for what was changed.
+func checks(t *testing.T, n int) {
+	t.Helper()
+	if given()["rapid.checks"] {
+		return
+	}
+	if testing.Short() {
+		n /= 10
+	}
+	values := map[string]string{"rapid.checks": fmt.Sprint(n)}
+	if !given()["rapid.seed"] {
+		values["rapid.seed"] = "1"
+	}
+	for name, value := range values {
+		if err := flag.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// given are the flags of the command line.
+var given = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { names[f.Name] = true })
+	return names
+})
 
 // A step of a history is a call of an application or a fault.
 type step struct {
@@ -83,18 +113,7 @@ func drawSteps(t *rapid.T, steady bool) []step {
 // key, no half creation, no failed call while a member works, all members equal
 // in the end, and nothing left in the journals.
 func TestHistories(t *testing.T) {
-	given := map[string]bool{}
-	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if !given["rapid.checks"] {
-		if !given["rapid.seed"] {
-			flag.Set("rapid.seed", "1") // a plain `go test` fails for what was changed
-		}
-		n := histories
-		if testing.Short() {
-			n = histories / 10
-		}
-		flag.Set("rapid.checks", fmt.Sprint(n))
-	}
+	checks(t, histories)
 	rapid.Check(t, func(rt *rapid.T) {
 		steady := rapid.Bool().Draw(rt, "a member never fails")
 		steps := drawSteps(rt, steady)

@@ -33,39 +33,28 @@ func (g *Group) settleJournal(joining *link) (did bool, err error) {
 	return g.settleAmong(append(g.readyBut(joining.seat), joining), nil, joining)
 }
 
-// settleFor does the same for one object among the members that are ready, before it is
-// changed: an older record that is carried out later must not undo the change.
-// It returns the time of the last such record.
-func (g *Group) settleFor(ids ...wire.Identity) (last time.Time) {
-	members := g.readyBut(nil)
-	if g.alone() {
-		return last
-	}
-	if _, err := g.settleAmong(members, func(r *record) bool {
-		about := slices.ContainsFunc(ids, func(id wire.Identity) bool { return r.concerns(&id) })
-		if about && r.Time.After(last) {
-			last = r.Time
-		}
-		return about
-	}, nil); err != nil {
-		return last // whoever failed was dropped, and syncs before it serves again
-	}
-	return last
-}
-
 // settleAmong settles those records that which names among members. Whoever
 // fails is dropped, but for the one that is joining: its failure is returned.
-func (g *Group) settleAmong(members []*link, which func(*record) bool, joining *link) (did bool, err error) {
+func (g *Group) settleAmong(members []*link, which func(*entry) bool, joining *link) (did bool, err error) {
 	entries, err := g.journal(members)
+	dead := make(map[string]bool)
+	if joining != nil {
+		entries, dead, err = g.letFinish(entries, err, members)
+	}
 	if err = g.dropFailed(err, joining); err != nil {
 		return false, err
 	}
 	budget := deleteBound
 	for i, e := range entries {
-		if e.Op == opFill || which != nil && !which(&e.record) {
+		if e.Op == opFill || which != nil && !which(e) {
 			continue
 		}
-		done, err := g.settle(e, entries[i+1:], members, &budget)
+		var done bool
+		if joining != nil && e.Op != opCreate && g.underWay(e) && !dead[e.event()] {
+			done, err = g.join(joining, e, entries[i+1:], members, &budget)
+		} else {
+			done, err = g.settle(e, entries[i+1:], members, &budget)
+		}
 		did = did || done
 		if err = g.dropFailed(err, joining); err != nil {
 			return did, err
@@ -105,6 +94,16 @@ func (g *Group) dropFailed(err error, joining *link) (left error) {
 	return nil
 }
 
+// join has a member that joins follow a change that is under way. The others are
+// told by who is at it.
+func (g *Group) join(joining *link, e *entry, later []*entry, members []*link, budget *int) (did bool, err error) {
+	did, err = g.obey(joining, e, later, budget)
+	if did && err == nil && e.Op == opChange && !g.waitsFor(joining, e) {
+		err = g.undoLate(joining, e, members)
+	}
+	return did, err
+}
+
 // settle has those of the members that an event waits for follow it, and
 // rewrites its records. later are the events after it.
 func (g *Group) settle(e *entry, later []*entry, members []*link, budget *int) (did bool, err error) {
@@ -128,8 +127,8 @@ func (g *Group) settle(e *entry, later []*entry, members []*link, budget *int) (
 			failed = errors.Join(failed, err) // the others follow all the same
 			continue
 		}
-		if acted && e.Op == opChange && !g.stands(e, nil) {
-			return did, errors.Join(failed, g.undoLate(l, e))
+		if acted && e.Op == opChange && !g.waitsFor(l, e) {
+			return did, errors.Join(failed, g.undoLate(l, e, members))
 		}
 		left = slices.DeleteFunc(slices.Clone(left), waiting)
 	}
@@ -143,9 +142,7 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 	if left == nil {
 		left = []string{}
 	}
-	rest := e.pending(left)
-	rest.Open = false
-	raw := string(rest.encode())
+	raw := g.remainder(e, left, members)
 	var failed error
 	stays := len(left) > 0 || len(members) < g.size()
 	if stays {
@@ -155,12 +152,12 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 				written++
 				continue
 			}
-			rv, err := g.writeRecord(l, rest)
+			rv, err := g.writeRaw(l, []byte(raw))
 			switch {
 			case err != nil:
 				failed = errors.Join(failed, &errJournal{l, err})
 			case rv != pkcs11.CKR_OK:
-				g.say(ChangeMissed, l.seat, rv, "its journal does not take the record: "+rest.String())
+				g.say(ChangeMissed, l.seat, rv, "its journal does not take the record: "+e.String())
 			default:
 				written++
 				fresh = append(fresh, l)
@@ -195,6 +192,25 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 	return failed
 }
 
+// remainder is the record of an event that waits for those who are left. If all of
+// the members have such a one it is that, whoever wrote it; else it is this
+// group's own, so that one who finds that he wrote too late takes back his own
+// record, and not the same of another process that is in time.
+func (g *Group) remainder(e *entry, left []string, members []*link) string {
+	count := make(map[string]int)
+	for _, c := range e.at {
+		r, _ := decodeRecord(c.raw)
+		if !r.Open && slices.Equal(r.Pending, left) && slices.Contains(members, c.link) {
+			if count[string(c.raw)]++; count[string(c.raw)] == len(members) {
+				return string(c.raw)
+			}
+		}
+	}
+	mine := e.pending(left)
+	mine.Open, mine.By = false, g.by
+	return string(mine.encode())
+}
+
 // obey carries out an event on a member, unless a later one makes it pointless.
 func (g *Group) obey(l *link, e *entry, later []*entry, budget *int) (acted bool, err error) {
 	if e.Op == opCreate || g.overtaken(l, e, later) {
@@ -206,47 +222,63 @@ func (g *Group) obey(l *link, e *entry, later []*entry, budget *int) (acted bool
 			return false, nil
 		}
 	}
+	rv, acted, err := g.carryOut(l, e, changes, budget)
+	if rv == pkcs11.CKR_OBJECT_HANDLE_INVALID && err == nil {
+		// Another process has carried it out in between, or the token gives a
+		// changed object another handle: it is looked for anew (field-B5).
+		rv, acted, err = g.carryOut(l, e, changes, budget)
+	}
+	switch {
+	case errors.Is(err, errBound):
+		return false, err
+	case err != nil:
+		return acted, &errJournal{l, err}
+	case rv != pkcs11.CKR_OK && blame(rv, true) != request:
+		return true, &errJournal{l, fmt.Errorf("journal: %v: %w", e, rv)}
+	case rv != pkcs11.CKR_OK:
+		g.say(ChangeMissed, l.seat, rv, e.String())
+	}
+	return acted, nil
+}
+
+// carryOut does on a member what an event says, if it has the object: acted.
+func (g *Group) carryOut(l *link, e *entry, changes pkcs11.Template, budget *int) (rv pkcs11.RV, acted bool, err error) {
 	find := wire.Resolve{Wanted: e.Identity}
 	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil {
-		return false, &errJournal{l, err}
+		return 0, false, err
 	}
 	if find.RV != pkcs11.CKR_OK {
-		return false, &errJournal{l, fmt.Errorf("journal: %v: %w", e, find.RV)}
+		return 0, false, fmt.Errorf("journal: %v: %w", e, find.RV)
 	}
 	target, err := g.meant(l, &e.record, find.Found)
 	if err != nil {
-		return false, &errJournal{l, err}
+		return 0, false, err
 	}
 	if target == nil {
-		return false, g.absent(l, e, find.Found)
+		g.absent(l, e, find.Found)
+		return pkcs11.CKR_OK, false, nil
 	}
 	var call wire.Call = &wire.SetAttributeValue{Object: target.Object, Template: changes}
 	if e.Op == opDestroy {
-		if *budget--; *budget < 0 {
-			return false, errBound
+		if *budget <= 0 {
+			return 0, false, errBound
 		}
 		call = &wire.DestroyObject{Object: target.Object}
 	}
-	if _, err := l.background(g.ctx, g.limits(nil), call); err != nil {
-		return true, &errJournal{l, err}
+	_, err = l.background(g.ctx, g.limits(nil), call)
+	if e.Op == opDestroy && err == nil && call.Result() == pkcs11.CKR_OK {
+		*budget--
 	}
-	if rv := call.Result(); rv != pkcs11.CKR_OK {
-		if blame(rv, true) != request {
-			return true, &errJournal{l, fmt.Errorf("journal: %v: %w", e, rv)}
-		}
-		g.say(ChangeMissed, l.seat, rv, e.String())
-	}
-	return true, nil
+	return call.Result(), true, err
 }
 
 // absent is what to make of a member that does not have the object of an event:
 // it never had it, or has lost it already. Several that could be meant are
 // nobody's guess.
-func (g *Group) absent(l *link, e *entry, found []wire.Identity) error {
+func (g *Group) absent(l *link, e *entry, found []wire.Identity) {
 	if len(found) > 1 && e.Twins == nil {
 		g.say(ChangeMissed, l.seat, nil, fmt.Sprintf("%v: it has %d such objects with other labels or IDs", e, len(found)))
 	}
-	return nil
 }
 
 // overtaken says whether the object of an event was created anew after it, and

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"oneslot.dev/oneslot/wire"
+)
+
+// Changes of one object take turns, those of other threads, processes and hosts
+// too. Else two of them could reach two members in two orders, and leave the
+// members different for good (H5, field-C16). Whoever is at it has a record on
+// its primary that waits for that member, too. So a change looks into all
+// journals before it writes its record, and again after that: of two that begin
+// at the same time at least one sees the other then, takes its record back and
+// waits. A token that keeps no records has no turns.
+
+const (
+	// turnPatience is how long a change waits for another one of the same
+	// object. One that takes longer has died, or does not see the members that
+	// this one sees: what its record says is carried out.
+	turnPatience = 2 * time.Second
+
+	// turnPause is the longest pause before the journals are looked into again.
+	// It is drawn by lot, so that two that took their records back do not
+	// write them again together.
+	turnPause = 20 * time.Millisecond
+)
+
+// underWay says whether somebody is at work on what the event is about.
+func (g *Group) underWay(e *entry) bool {
+	switch e.Op {
+	case opCreate:
+		return e.Open
+	case opChange, opDestroy:
+		return len(e.left) > 1 && slices.ContainsFunc(e.at, func(c copyOf) bool {
+			return slices.ContainsFunc(e.left, func(name string) bool { return g.called(c.link.seat, name) })
+		})
+	}
+	return false
+}
+
+// letFinish waits for the changes that the journals show under way. Those that
+// do not end are taken for dead. What is begun meanwhile is not waited for.
+func (g *Group) letFinish(entries []*entry, err error, members []*link) (now []*entry, dead map[string]bool, failed error) {
+	busy := make(map[string]bool)
+	for _, e := range entries {
+		busy[e.event()] = e.Op != opCreate && g.underWay(e)
+	}
+	for end := time.Now().Add(turnPatience); err == nil; {
+		dead = make(map[string]bool)
+		for _, e := range entries {
+			if busy[e.event()] && g.underWay(e) {
+				dead[e.event()] = true
+			}
+		}
+		if len(dead) == 0 || time.Now().After(end) || g.ctx.Err() != nil {
+			break
+		}
+		g.turnPause()
+		entries, err = g.journal(members)
+	}
+	return entries, dead, err
+}
+
+// rivals says whether somebody else is changing the object of a record that was
+// just written, or has done so since the journals were looked into.
+func (g *Group) rivals(mine record) bool {
+	entries, err := g.journal(g.readyBut(nil))
+	g.dropFailed(err, nil)
+	return slices.ContainsFunc(entries, func(e *entry) bool {
+		return e.event() != mine.event() && e.concerns(&mine.Identity) && (g.underWay(e) || !e.Time.Before(mine.Time))
+	})
+}
+
+// awaitRivals waits until nobody is changing the object of an event, or has done
+// so for too long. It returns what the journals of the members say then.
+func (g *Group) awaitRivals(e *entry, members []*link) (entries []*entry) {
+	for end := time.Now().Add(turnPatience); ; g.turnPause() {
+		entries, _ = g.journal(members) // who cannot tell is not waited for
+		if time.Now().After(end) || g.ctx.Err() != nil || !slices.ContainsFunc(entries, func(other *entry) bool {
+			return other.event() != e.event() && other.concerns(&e.Identity) && g.underWay(other)
+		}) {
+			return entries
+		}
+	}
+}
+
+// pauseForRival waits a little for a change that another one makes. Nobody need
+// wait for this one meanwhile.
+func (g *Group) pauseForRival() {
+	g.exit()
+	defer g.reenter()
+	g.turnPause()
+}
+
+func (g *Group) turnPause() {
+	pause := time.NewTimer(turnPause/4 + time.Duration(rand.Int64N(int64(turnPause*3/4))))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-g.ctx.Done():
+	}
+}
+
+// settleFor carries out, before an object is changed, what the journals say of it
+// among the members that are ready: an older record that is carried out later
+// must not undo the change. What somebody is just doing it lets him do until
+// the time given is over. It returns the time of the last such record.
+func (g *Group) settleFor(end time.Time, ids ...wire.Identity) (last time.Time) {
+	if g.alone() {
+		return last
+	}
+	for {
+		busy := false
+		_, err := g.settleAmong(g.readyBut(nil), func(e *entry) bool {
+			about := slices.ContainsFunc(ids, func(id wire.Identity) bool { return e.concerns(&id) })
+			if about && e.Time.After(last) {
+				last = e.Time
+			}
+			if about && time.Now().Before(end) && g.underWay(e) {
+				busy = true
+				return false
+			}
+			return about
+		}, nil)
+		if err != nil || !busy || g.ctx.Err() != nil {
+			return last // whoever failed was dropped, and syncs before it serves again
+		}
+		g.pauseForRival()
+	}
+}
