@@ -115,12 +115,16 @@ func (c *clientAdd) changed(before *appliance.Client, known *appliance.Certifica
 			return nil, fmt.Errorf("client %s: nothing is granted: name a --token", c.Name)
 		}
 	}
-	same := func(k appliance.Certificate) bool { return known != nil && k.Fingerprint == known.Fingerprint }
+	at := slices.IndexFunc(after.Certificates, func(k appliance.Certificate) bool { return known != nil && k.Fingerprint == known.Fingerprint })
 	switch {
 	case known == nil:
+	case at >= 0:
+		if !known.Expires.IsZero() { // the file may follow the fingerprint
+			after.Certificates[at] = *known
+		}
 	case len(after.Certificates) == 0, c.Also:
-		after.Certificates = append(slices.DeleteFunc(after.Certificates, same), *known)
-	case !slices.ContainsFunc(after.Certificates, same):
+		after.Certificates = append(after.Certificates, *known)
+	default:
 		return nil, fmt.Errorf("client %s: is registered with another certificate: add --also to let it use both for a while, or remove the client first", c.Name)
 	}
 	if c.CAName != "" {

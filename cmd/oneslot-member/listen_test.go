@@ -81,7 +81,10 @@ func TestRegisteringAClient(t *testing.T) {
 	d.holds(d.run(false, "client", "add", c, "../web", "--fingerprint="+spoken, "--token=ca"), "cannot be used")
 	d.holds(d.run(true, "client", "add", c, "web", "--fingerprint="+spoken, "--token=ca", "--read-only"), print, "not known", "ca (read-only)")
 	d.holds(d.run(false, "client", "add", c, "other", "--fingerprint="+print, "--token=ca"), "the one of client web already")
-	d.holds(d.run(true, "client", "add", c, "web", "--certificate="+filepath.Join(d.folder, "web.crt"), "--also"), cert.NotAfter.Format(time.DateOnly))
+	// The file follows, and tells the expiry; the fingerprint alone does not take it back.
+	expires := cert.NotAfter.UTC().Format(time.DateOnly)
+	d.holds(d.run(true, "client", "add", c, "web", "--certificate="+filepath.Join(d.folder, "web.crt")), expires)
+	d.holds(d.run(true, "client", "add", c, "web", "--fingerprint="+print, "--also"), expires)
 	next, err := certificate.WriteNew(certificate.Wish{Name: "web", Valid: time.Hour}, filepath.Join(d.folder, "web2.crt"), filepath.Join(d.folder, "web2.key"))
 	if err != nil {
 		t.Fatal(err)

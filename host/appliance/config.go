@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -110,6 +111,9 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 // LoadConfig reads and checks the configuration. It opens no module.
 func LoadConfig(path string) (*Config, error) {
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("configuration: %w: write it (docs/appliance.md), or say with --config where it is", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("configuration: not read: %w", err)
 	}
