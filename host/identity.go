@@ -92,6 +92,7 @@ const (
 type known struct {
 	wire.Identity
 	attributes pkcs11.Template
+	guard      string // of a key that is not there yet (twin.go)
 }
 
 // identify reads an object's identity. The result has no fingerprint if none

@@ -73,7 +73,7 @@ func (s *session) unpack(b *blob, token bool) (known, pkcs11.RV) {
 	recorded := false
 	if token && len(b.shown) > 0 {
 		var rv pkcs11.RV
-		if recorded, rv = s.writeOrigin(&origin, b.shown); rv != pkcs11.CKR_OK {
+		if recorded, rv = s.writeOrigin(&origin, guardOf(s.domain().strip(b.attributes)), b.shown); rv != pkcs11.CKR_OK {
 			return known{}, rv
 		}
 	}
@@ -175,7 +175,7 @@ func (s *session) publish(k *known) (known, pkcs11.RV) {
 	recorded := false
 	if isKey(k.Class) && len(m.shown) > 0 && len(k.Fingerprint) > 0 {
 		var rv pkcs11.RV
-		if recorded, rv = s.writeOrigin(k, m.shown); rv != pkcs11.CKR_OK {
+		if recorded, rv = s.writeOrigin(k, s.guardNow(k.Object), m.shown); rv != pkcs11.CKR_OK {
 			return known{}, rv
 		}
 	}

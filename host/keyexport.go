@@ -54,7 +54,7 @@ func (s *session) recordCopy(object uint64, shown pkcs11.Template) pkcs11.RV {
 		return pkcs11.CKR_OK
 	}
 	if rv == pkcs11.CKR_OK && len(k.Fingerprint) > 0 {
-		_, rv = s.writeOrigin(&k, shown)
+		_, rv = s.writeOrigin(&k, s.guardNow(object), shown)
 	}
 	if rv != pkcs11.CKR_OK {
 		s.destroy(object)

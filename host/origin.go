@@ -36,8 +36,8 @@ var isAdjusted = func() map[pkcs11.AttributeType]bool {
 // originCache is what is known of the records since the login.
 type originCache struct {
 	loaded  bool
-	records map[string]uint64 // handle of the record by fingerprint
-	none    map[uint64]bool   // objects without a record: there will never be one, since it comes first
+	records map[string][]originRecord // by fingerprint; several of equal keys that are guarded differently
+	none    map[uint64]bool           // objects without a record: there will never be one, since it comes first
 }
 
 // shown returns the values that are shown of an object instead of the token's.
@@ -65,7 +65,7 @@ func (s *session) remembered(k *known) pkcs11.Template {
 	if rv != pkcs11.CKR_OK {
 		return nil
 	}
-	return decodeOrigin(read.Bytes(pkcs11.CKA_VALUE))
+	return s.ownDates(k, decodeOrigin(read.Bytes(pkcs11.CKA_VALUE)))
 }
 
 func isKey(class uint64) bool {
@@ -76,8 +76,9 @@ func isKey(class uint64) bool {
 func (s *session) record(k *known) uint64 {
 	s.token.state.Lock()
 	cache := &s.token.origins
-	loaded, none, handle := cache.loaded, cache.none[k.Object], cache.records[string(k.Fingerprint)]
+	loaded, none, list := cache.loaded, cache.none[k.Object], cache.records[string(k.Fingerprint)]
 	s.token.state.Unlock()
+	handle := s.ownRecord(k, list)
 	switch {
 	case handle != 0:
 		// Another process may have replaced it.
@@ -96,29 +97,28 @@ func (s *session) record(k *known) uint64 {
 	}
 	found := s.recordsOf(k.Fingerprint)
 	s.token.state.Lock()
-	defer s.token.state.Unlock()
 	if len(found) == 0 {
 		delete(cache.records, string(k.Fingerprint))
 		if s.token.countsHandles && cache.none != nil {
 			cache.none[k.Object] = true
 		}
-		return 0
+	} else if cache.records != nil {
+		cache.records[string(k.Fingerprint)] = found
 	}
-	if cache.records != nil {
-		cache.records[string(k.Fingerprint)] = found[0]
-	}
-	return found[0]
+	s.token.state.Unlock()
+	return s.ownRecord(k, found)
 }
 
 // loadOrigins reads which records there are, all at once: one search for each
 // key would be slow on a token with many.
 func (s *session) loadOrigins() {
 	found, _ := s.objects(dataTemplate(originApplication))
-	records := map[string]uint64{}
+	records := map[string][]originRecord{}
 	for _, object := range found {
 		s.token.hide(object)
-		if id, rv := s.read(object, pkcs11.CKA_OBJECT_ID); rv == pkcs11.CKR_OK {
-			records[string(id.Bytes(pkcs11.CKA_OBJECT_ID))] = object
+		if id, rv := s.read(object, pkcs11.CKA_OBJECT_ID, pkcs11.CKA_LABEL); rv == pkcs11.CKR_OK {
+			fingerprint := string(id.Bytes(pkcs11.CKA_OBJECT_ID))
+			records[fingerprint] = append(records[fingerprint], originRecord{object, string(id.Bytes(pkcs11.CKA_LABEL))})
 		}
 	}
 	s.token.state.Lock()
@@ -131,47 +131,75 @@ func dataTemplate(application string) pkcs11.Template {
 		pkcs11.Bytes(pkcs11.CKA_APPLICATION, []byte(application))}
 }
 
-func (s *session) recordsOf(fingerprint []byte) []uint64 {
+func (s *session) recordsOf(fingerprint []byte) (records []originRecord) {
 	found, _ := s.objects(append(dataTemplate(originApplication), pkcs11.Bytes(pkcs11.CKA_OBJECT_ID, fingerprint)))
 	for _, object := range found {
 		s.token.hide(object)
+		if label, rv := s.read(object, pkcs11.CKA_LABEL); rv == pkcs11.CKR_OK {
+			records = append(records, originRecord{object, string(label.Bytes(pkcs11.CKA_LABEL))})
+		}
 	}
-	return found
+	return records
 }
 
-// writeOrigin writes or updates the record of an object. made tells whether it
-// is a new one.
-func (s *session) writeOrigin(k *known, shown pkcs11.Template) (made bool, rv pkcs11.RV) {
+// writeOrigin writes or updates the record of an object that is guarded so. made
+// tells whether it is a new one.
+func (s *session) writeOrigin(k *known, guard string, shown pkcs11.Template) (made bool, rv pkcs11.RV) {
 	value := encodeOrigin(shown)
 	probe := *k
-	probe.Object = 0 // the record may come before the object
+	probe.Object, probe.guard = 0, guard // the record may come before the object
 	record := s.record(&probe)
-	if record != 0 {
-		old, rv := s.read(record, pkcs11.CKA_VALUE)
+	s.token.state.Lock()
+	several := len(s.token.origins.records[string(k.Fingerprint)]) > 0
+	s.token.state.Unlock()
+	label := ""
+	switch {
+	case record != 0:
+		old, rv := s.read(record, pkcs11.CKA_VALUE, pkcs11.CKA_LABEL)
 		if rv != pkcs11.CKR_OK || bytes.Equal(old.Bytes(pkcs11.CKA_VALUE), value) {
 			return false, rv
 		}
+		if label = string(old.Bytes(pkcs11.CKA_LABEL)); label == "" {
+			if label, rv = s.divide(k, guard, old.Bytes(pkcs11.CKA_VALUE)); rv != pkcs11.CKR_OK {
+				return false, rv
+			}
+		}
+	case several:
+		label = guard
 	}
-	c := wire.CreateObject{Template: append(dataTemplate(originApplication),
-		pkcs11.Bytes(pkcs11.CKA_OBJECT_ID, k.Fingerprint), pkcs11.Bytes(pkcs11.CKA_VALUE, value),
-		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, k.Flags&wire.Private != 0))}
-	if rv := s.write(func() pkcs11.RV { return s.raw.CreateObject(bg, &c) }); rv != pkcs11.CKR_OK {
+	object, rv := s.keepOrigin(k, label, value)
+	if rv != pkcs11.CKR_OK {
 		return false, rv
 	}
-	s.token.hide(c.Object)
 	if record != 0 {
 		// SoftHSM does not change the value of a data object.
 		s.destroy(record)
 	}
+	now := []originRecord{{object, label}}
+	if label != "" {
+		now = s.recordsOf(k.Fingerprint)
+	}
 	s.token.state.Lock()
 	defer s.token.state.Unlock()
 	if s.token.origins.records != nil {
-		s.token.origins.records[string(k.Fingerprint)] = c.Object
+		s.token.origins.records[string(k.Fingerprint)] = now
 	}
 	return record == 0, pkcs11.CKR_OK
 }
 
-// dropOrigin removes the record of an object that is gone, unless an equal one
+// keepOrigin puts a record on the token.
+func (s *session) keepOrigin(k *known, label string, value []byte) (uint64, pkcs11.RV) {
+	c := wire.CreateObject{Template: append(dataTemplate(originApplication),
+		pkcs11.Bytes(pkcs11.CKA_OBJECT_ID, k.Fingerprint), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(label)), pkcs11.Bytes(pkcs11.CKA_VALUE, value),
+		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, k.Flags&wire.Private != 0))}
+	rv := s.write(func() pkcs11.RV { return s.raw.CreateObject(bg, &c) })
+	if rv == pkcs11.CKR_OK {
+		s.token.hide(c.Object)
+	}
+	return c.Object, rv
+}
+
+// dropOrigin removes the records of an object that is gone, unless an equal one
 // is left.
 func (s *session) dropOrigin(k *known) {
 	if len(k.Fingerprint) == 0 || !isKey(k.Class) {
@@ -185,7 +213,7 @@ func (s *session) dropOrigin(k *known) {
 		return
 	}
 	for _, record := range records {
-		s.destroy(record)
+		s.destroy(record.object)
 	}
 	s.token.state.Lock()
 	defer s.token.state.Unlock()

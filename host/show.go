@@ -155,7 +155,7 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 		s.token.remember(c.Object, &making{shown: changed, held: m.held})
 		return pkcs11.CKR_OK
 	}
-	_, rv = s.writeOrigin(&k, changed)
+	_, rv = s.writeOrigin(&k, s.guardNow(c.Object), changed)
 	return rv
 }
 
@@ -182,7 +182,7 @@ func (s *session) replace(k *known, native, changed pkcs11.Template) pkcs11.RV {
 	}
 	if !token {
 		s.token.remember(made.Object, &making{held: b.held, shown: changed})
-	} else if _, rv = s.writeOrigin(k, changed); rv != pkcs11.CKR_OK {
+	} else if _, rv = s.writeOrigin(k, s.guardNow(made.Object), changed); rv != pkcs11.CKR_OK {
 		s.destroy(made.Object)
 		return rv
 	}
