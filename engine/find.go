@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"oneslot.dev/oneslot/group"
 	"oneslot.dev/oneslot/pkcs11"
@@ -125,6 +126,9 @@ func (a *application) FindObjects(_ context.Context, c *wire.FindObjects) pkcs11
 	if s.search == nil {
 		return pkcs11.CKR_OPERATION_NOT_INITIALIZED
 	}
+	s.search.left = slices.DeleteFunc(s.search.left, func(handle uint64) bool {
+		return s.slot.objects.get(handle) == nil // destroyed since it was found
+	})
 	n := min(uint64(len(s.search.left)), c.ObjectsRoom.Capacity)
 	c.Objects = wire.Ulongs{Values: s.search.left[:n]}
 	s.search.left = s.search.left[n:]

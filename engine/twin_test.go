@@ -245,3 +245,22 @@ func TestATwinThatWasRenamed(t *testing.T) {
 		w.wantFound(other, os, second)
 	}
 }
+
+// K8: an object that cannot be recognised on another member is destroyed like others,
+// and is not found any more by a search that began before.
+func TestDestroyWithoutIdentity(t *testing.T) {
+	w := begin(t, 3)
+	a := w.application()
+	s := w.loggedIn(a)
+	create := wire.CreateObject{Session: s, Template: pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}}
+	w.call(a, &create, pkcs11.CKR_OK)
+	w.wantFound(a, s, create.Object)
+	w.call(a, &wire.FindObjectsInit{Session: s}, pkcs11.CKR_OK)
+	w.call(a, &wire.DestroyObject{Session: s, Object: create.Object}, pkcs11.CKR_OK)
+	c := wire.FindObjects{Session: s, ObjectsRoom: wire.Room{Capacity: 100}}
+	if w.call(a, &c, pkcs11.CKR_OK); len(c.Objects.Values) > 0 {
+		t.Errorf("found %x after it was destroyed", c.Objects.Values)
+	}
+	w.call(a, &wire.FindObjectsFinal{Session: s}, pkcs11.CKR_OK)
+	w.wantDates(nil)
+}

@@ -36,7 +36,7 @@ type twins struct {
 
 // distinguish notes in the record of a change what tells the object from its twins.
 func (g *Group) distinguish(c *change, p *Place, object uint64) (pkcs11.RV, error) {
-	if c.known || g.alone() {
+	if c.known || g.alone() || len(c.record.Identity.Fingerprint) == 0 {
 		return pkcs11.CKR_OK, nil
 	}
 	found, mine, rv, err := p.equals(c.record.Identity, object)
@@ -52,10 +52,10 @@ func (g *Group) distinguish(c *change, p *Place, object uint64) (pkcs11.RV, erro
 			return rv, err
 		}
 	}
-	if mine == nil {
-		return pkcs11.CKR_OBJECT_HANDLE_INVALID, nil
-	}
 	c.known = true
+	if mine == nil {
+		return pkcs11.CKR_OK, nil // it is there, and nobody can tell what it is
+	}
 	all := called(found, mine)
 	if len(all) == 1 {
 		return pkcs11.CKR_OK, nil

@@ -33,12 +33,17 @@ func (s *session) GenerateKeyPair(_ context.Context, c *wire.GenerateKeyPair) pk
 	return pkcs11.CKR_OK
 }
 
-// CreateObject makes a secret key of the value that the application brings.
+// CreateObject makes a secret key of the value that the application brings. One
+// without a value cannot be recognised, nor copied.
 func (s *session) CreateObject(_ context.Context, c *wire.CreateObject) pkcs11.RV {
 	if !s.life.loggedIn {
 		return pkcs11.CKR_USER_NOT_LOGGED_IN
 	}
-	c.Object = s.handle(s.newKey(pkcs11.CKO_SECRET_KEY, string(c.Template.Bytes(pkcs11.CKA_VALUE)), c.Template))
+	o := s.newKey(pkcs11.CKO_SECRET_KEY, string(c.Template.Bytes(pkcs11.CKA_VALUE)), c.Template)
+	if len(c.Template.Bytes(pkcs11.CKA_VALUE)) == 0 {
+		o.id.Fingerprint, o.id.Flags = nil, o.id.Flags&^wire.Copyable
+	}
+	c.Object = s.handle(o)
 	return pkcs11.CKR_OK
 }
 
