@@ -287,7 +287,7 @@ func (s *session) identity(o *object) wire.Identity {
 
 func (s *session) Identify(_ context.Context, c *wire.Identify) pkcs11.RV {
 	o := s.life.handles[c.Object]
-	if o == nil {
+	if o == nil || o.id.Flags&wire.OnToken != 0 && !slices.Contains(s.life.token.objects, o) {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
 	c.Identity = s.identity(o)
