@@ -133,7 +133,7 @@ func (a *application) answer(frames *wire.Frames) {
 		}
 		if attach, ok := call.(*wire.Attach); ok {
 			attach.RV = a.attach(frames)
-		} else if !wire.DispatchCryptoki(a.ctx, a, call) {
+		} else if !wire.DispatchCryptoki(a.ctx, a, call) && !wire.DispatchOnce(a.ctx, a, call) {
 			a.log.Warn("a connection of the application ended", "reason", fmt.Sprintf("an application may not call %v", call.Number()))
 			return
 		}

@@ -231,6 +231,17 @@ func TestSecretOfOddLength(t *testing.T) {
 	if s.Must(found); len(found.Found) != 6 {
 		t.Errorf("%d objects are seen, of 6", len(found.Found))
 	}
+
+	generated := keyOf(pkcs11.CKM_GENERIC_SECRET_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 27), yes(pkcs11.CKA_SIGN)))(s)[0]
+	original := look(s, generated)
+	publish := &wire.Publish{Object: generated, Copies: 1}
+	s.Must(publish)
+	published := look(s, publish.Identity.Object)
+	for _, kind := range []pkcs11.AttributeType{pkcs11.CKA_NEVER_EXTRACTABLE, pkcs11.CKA_WRAP_WITH_TRUSTED} {
+		delete(original, kind) // SoftHSM's own values: there is no record of what was asked for
+		delete(published, kind)
+	}
+	compare(t, "published", original, published)
 }
 
 // TestUnwrappable makes a key that SoftHSM 2.6.1 cannot wrap: it can be

@@ -180,6 +180,10 @@ func (s *session) publish(k *known) (known, pkcs11.RV) {
 		}
 	}
 	c := wire.CopyObject{Source: k.Object, Template: append(pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}, m.held...)}
+	if secret(k.Class) && len(k.Fingerprint) == 0 && !m.shown.Bool(pkcs11.CKA_EXTRACTABLE, true) {
+		// It will not be copied, and no record can say that it is shown as it was asked for.
+		c.Template = c.Template.With(pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, false))
+	}
 	rv := s.write(func() pkcs11.RV { return s.raw.CopyObject(bg, &c) })
 	var made known
 	switch {

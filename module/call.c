@@ -23,12 +23,23 @@ void call_start(struct call *c, struct connection *n, uint32_t number)
 bool call_begin(struct call *c, uint32_t number)
 {
 	CK_RV rv = CKR_OK;
-	struct connection *n = process_borrow(&rv);
+	struct sessions *all;
+	struct connection *n = process_borrow(&rv, &all);
 
 	call_start(c, n, number);
 	c->rv = rv;
+	if (n)
+		operation_begin(c, all);
 	return n != NULL;
 }
+
+const uint8_t *call_arguments(struct call *c, size_t *length)
+{
+	*length = c->length - REQUEST_HEADER;
+	return c->connection->buffer + REQUEST_HEADER;
+}
+
+bool call_was_sent(const struct call *c) { return c->at != 0; }
 
 void call_refuse(struct call *c, CK_RV rv)
 {
@@ -56,7 +67,7 @@ bool call_send(struct call *c)
 
 	/* What a refused call wrote has to be forgotten as well. */
 	c->connection->used = c->length;
-	if (c->rv != CKR_OK)
+	if (c->rv != CKR_OK || operation_put_off(c))
 		return false;
 	memcpy(frame, &rest, sizeof(rest));
 	memcpy(frame + CALL_AT, &c->number, sizeof(c->number));
@@ -75,9 +86,7 @@ bool call_send(struct call *c)
 
 void call_check(struct call *c)
 {
-	bool sent = c->at != 0;
-
-	if (sent && c->at != c->length)
+	if (call_was_sent(c) && c->at != c->length)
 		c->broken = true;
 	if (c->broken)
 		c->rv = CKR_DEVICE_ERROR;
@@ -88,6 +97,7 @@ CK_RV call_end(struct call *c)
 	bool finalized;
 
 	call_check(c);
+	operation_end(c);
 	connection_wipe(c->connection);
 	finalized = process_return(c->connection, c->broken);
 	return c->broken && finalized ? CKR_CRYPTOKI_NOT_INITIALIZED : c->rv;

@@ -8,6 +8,7 @@
 #define ONESLOT_CALL_H
 
 #include "connection.h"
+#include "operation.h"
 
 #include "cryptoki.h"
 
@@ -36,6 +37,8 @@ struct call {
 	size_t at;	/* next byte of the reply */
 	CK_ULONG attributes;	/* in the templates and questions so far */
 	CK_ULONG room;	/* capacity that the application gave, as it was sent */
+	bool asks_length;	/* it gave no buffer */
+	struct part part;
 	struct back back;
 };
 
@@ -43,6 +46,9 @@ struct call {
 bool call_begin(struct call *c, uint32_t number);
 /* The same on a connection that the caller holds. */
 void call_start(struct call *c, struct connection *n, uint32_t number);
+/* What was put into it. */
+const uint8_t *call_arguments(struct call *c, size_t *length);
+bool call_was_sent(const struct call *c);
 /* True if the engine answered and the reply is to be read. */
 bool call_send(struct call *c);
 /* Checks that the reply was read to its last byte. */

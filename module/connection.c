@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "connection.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Integers travel as they stand in memory, here and in attribute values. */
@@ -20,14 +20,6 @@ _Static_assert(sizeof(unsigned long) == 8, "64-bit platforms only");
 /* Offsets in a frame: u32 length of the rest, u32 call. */
 #define CALL_AT 4
 #define HEADER 8
-
-int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static uint32_t u32_at(const uint8_t *p)
 {

@@ -62,7 +62,4 @@ size_t connection_exchange(struct connection *n, size_t length, int passed);
 /* Forgets what the call left in the buffer. */
 void connection_wipe(struct connection *n);
 
-/* Milliseconds of a clock that only runs forward. */
-int64_t now_ms(void);
-
 #endif

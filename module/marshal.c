@@ -112,6 +112,7 @@ void put_room(struct call *c, const void *out, const CK_ULONG *capacity)
 	if (!capacity)
 		return;
 	c->room = *capacity;
+	c->asks_length = !out;
 	put_presence(c, out, c->room);
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "process.h"
+#include "clock.h"
 #include "extension.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /*
@@ -30,6 +31,8 @@ struct process {
 	struct connection *idle;
 	struct connection *control;
 	struct connection connections[CALLS_MAX + 1];
+
+	struct sessions sessions;	/* has its own mutexes */
 };
 
 /*
@@ -58,17 +61,14 @@ bool process_initialized(void)
 static struct process *create(struct process *inherited)
 {
 	struct process *p = calloc(1, sizeof(*p));
-	pthread_condattr_t monotonic;
 
 	if (!p)
 		return NULL;
 	p->pid = getpid();
 	p->inherited = inherited;
 	pthread_mutex_init(&p->mutex, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_create(&p->changed);
+	sessions_create(&p->sessions);
 	for (int i = 0; i <= CALLS_MAX; i++)
 		atomic_init(&p->connections[i].fd, -1);
 	return p;
@@ -97,13 +97,12 @@ static struct process *create_here(void)
 /* With the mutex held. False: the deadline has passed. */
 static bool wait_for_change(struct process *p, int64_t deadline)
 {
-	struct timespec t = { deadline / 1000, deadline % 1000 * 1000000 };
-	int timed_out;
+	bool in_time;
 
 	p->waiters++;
-	timed_out = pthread_cond_timedwait(&p->changed, &p->mutex, &t);
+	in_time = condition_wait(&p->changed, &p->mutex, deadline);
 	p->waiters--;
-	return !timed_out;
+	return in_time;
 }
 
 static void tell(struct process *p)
@@ -274,7 +273,7 @@ static struct connection *find(struct process *p, CK_RV *rv)
 	return NULL;
 }
 
-struct connection *process_borrow(CK_RV *rv)
+struct connection *process_borrow(CK_RV *rv, struct sessions **all)
 {
 	struct process *p = here();
 	struct connection *n;
@@ -283,6 +282,7 @@ struct connection *process_borrow(CK_RV *rv)
 		*rv = CKR_CRYPTOKI_NOT_INITIALIZED;
 		return NULL;
 	}
+	*all = &p->sessions;
 	pthread_mutex_lock(&p->mutex);
 	n = find(p, rv);
 	pthread_mutex_unlock(&p->mutex);
@@ -301,6 +301,27 @@ bool process_return(struct connection *n, bool broken)
 	put_down(p, n, broken);
 	pthread_mutex_unlock(&p->mutex);
 	return doomed;
+}
+
+struct sessions *process_sessions(void)
+{
+	struct process *p = here();
+
+	return p && atomic_load(&p->ready) ? &p->sessions : NULL;
+}
+
+/* An engine that is gone has closed its end, and none speaks unasked. */
+bool process_attended(void)
+{
+	struct process *p = here();
+	bool there = false;
+	char byte;
+
+	pthread_mutex_lock(&p->mutex);
+	if (p->ready && p->idle)
+		there = recv(p->idle->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+	pthread_mutex_unlock(&p->mutex);
+	return there;
 }
 
 /* Whoever waits for an answer on a socket sees its end at once. */
@@ -339,6 +360,7 @@ CK_RV process_finalize(void)
 	tell(p);
 	while (p->busy && wait_for_change(p, deadline))
 		;
+	sessions_forget(&p->sessions);
 	p->claimed = false;
 	tell(p);
 	pthread_mutex_unlock(&p->mutex);

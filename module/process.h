@@ -9,6 +9,7 @@
 #include "connection.h"
 
 #include "cryptoki.h"
+#include "operation.h"
 
 /* True between C_Initialize and C_Finalize, in this very process. */
 bool process_initialized(void);
@@ -32,8 +33,13 @@ CK_RV process_finalize(void);
  * Borrows an idle connection, or a new one. NULL: *rv says why. Giving it back
  * broken closes it.
  */
-struct connection *process_borrow(CK_RV *rv);
+struct connection *process_borrow(CK_RV *rv, struct sessions **all);
 /* True if C_Finalize ended the connection while it was borrowed. */
 bool process_return(struct connection *n, bool broken);
+
+/* What is known of sessions. NULL: not initialised. */
+struct sessions *process_sessions(void);
+/* True if the engine is seen to be there. */
+bool process_attended(void);
 
 #endif

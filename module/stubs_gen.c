@@ -103,7 +103,7 @@ CK_RV C_InitPIN(CK_SESSION_HANDLE session, CK_BYTE_PTR pin, CK_ULONG pin_len)
 
 	if (!call_begin(&c, CALL_C_INIT_PIN))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, pin, pin_len);
 	call_send(&c);
 	return call_end(&c);
@@ -116,7 +116,7 @@ CK_RV C_SetPIN(CK_SESSION_HANDLE session, CK_BYTE_PTR old, CK_ULONG old_len,
 
 	if (!call_begin(&c, CALL_C_SET_PIN))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, old, old_len);
 	put_bytes(&c, new, new_len);
 	call_send(&c);
@@ -146,7 +146,7 @@ CK_RV C_CloseSession(CK_SESSION_HANDLE session)
 
 	if (!call_begin(&c, CALL_C_CLOSE_SESSION))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	call_send(&c);
 	return call_end(&c);
 }
@@ -166,12 +166,16 @@ CK_RV C_GetSessionInfo(CK_SESSION_HANDLE session, CK_SESSION_INFO_PTR info)
 {
 	struct call c;
 
+	if (session_known(session, info))
+		return CKR_OK;
 	if (!call_begin(&c, CALL_C_GET_SESSION_INFO))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	need(&c, info);
-	if (call_send(&c))
+	if (call_send(&c)) {
 		get_sessioninfo(&c, info);
+		session_learn(&c, session, info);
+	}
 	return call_end(&c);
 }
 
@@ -182,7 +186,7 @@ CK_RV C_GetOperationState(CK_SESSION_HANDLE session, CK_BYTE_PTR state,
 
 	if (!call_begin(&c, CALL_C_GET_OPERATION_STATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_room(&c, state, state_len);
 	if (call_send(&c))
 		get_bytes(&c, state, state_len);
@@ -197,7 +201,7 @@ CK_RV C_SetOperationState(CK_SESSION_HANDLE session, CK_BYTE_PTR state,
 
 	if (!call_begin(&c, CALL_C_SET_OPERATION_STATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, state, state_len);
 	put_ulong(&c, encryption);
 	put_ulong(&c, authentication);
@@ -212,7 +216,7 @@ CK_RV C_Login(CK_SESSION_HANDLE session, CK_ULONG user, CK_BYTE_PTR pin,
 
 	if (!call_begin(&c, CALL_C_LOGIN))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, user);
 	put_bytes(&c, pin, pin_len);
 	call_send(&c);
@@ -225,7 +229,7 @@ CK_RV C_Logout(CK_SESSION_HANDLE session)
 
 	if (!call_begin(&c, CALL_C_LOGOUT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	call_send(&c);
 	return call_end(&c);
 }
@@ -237,7 +241,7 @@ CK_RV C_CreateObject(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template,
 
 	if (!call_begin(&c, CALL_C_CREATE_OBJECT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_template(&c, template, template_count);
 	need(&c, object);
 	if (call_send(&c))
@@ -253,7 +257,7 @@ CK_RV C_CopyObject(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE source,
 
 	if (!call_begin(&c, CALL_C_COPY_OBJECT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, source);
 	put_template(&c, template, template_count);
 	need(&c, object);
@@ -268,7 +272,7 @@ CK_RV C_DestroyObject(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object)
 
 	if (!call_begin(&c, CALL_C_DESTROY_OBJECT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, object);
 	call_send(&c);
 	return call_end(&c);
@@ -281,7 +285,7 @@ CK_RV C_GetObjectSize(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object,
 
 	if (!call_begin(&c, CALL_C_GET_OBJECT_SIZE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, object);
 	need(&c, size);
 	if (call_send(&c))
@@ -296,7 +300,7 @@ CK_RV C_GetAttributeValue(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object,
 
 	if (!call_begin(&c, CALL_C_GET_ATTRIBUTE_VALUE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, object);
 	put_query(&c, query, query_count);
 	if (call_send(&c))
@@ -311,7 +315,7 @@ CK_RV C_SetAttributeValue(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object,
 
 	if (!call_begin(&c, CALL_C_SET_ATTRIBUTE_VALUE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, object);
 	put_template(&c, template, template_count);
 	call_send(&c);
@@ -325,7 +329,7 @@ CK_RV C_FindObjectsInit(CK_SESSION_HANDLE session, CK_ATTRIBUTE_PTR template,
 
 	if (!call_begin(&c, CALL_C_FIND_OBJECTS_INIT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_template(&c, template, template_count);
 	call_send(&c);
 	return call_end(&c);
@@ -338,7 +342,7 @@ CK_RV C_FindObjects(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE_PTR objects,
 
 	if (!call_begin(&c, CALL_C_FIND_OBJECTS))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_found(&c, objects, objects_max, objects_count);
 	if (call_send(&c))
 		get_ulongs(&c, objects, objects_count);
@@ -351,7 +355,7 @@ CK_RV C_FindObjectsFinal(CK_SESSION_HANDLE session)
 
 	if (!call_begin(&c, CALL_C_FIND_OBJECTS_FINAL))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	call_send(&c);
 	return call_end(&c);
 }
@@ -363,7 +367,7 @@ CK_RV C_EncryptInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_ENCRYPT_INIT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	if (call_send(&c))
@@ -378,7 +382,7 @@ CK_RV C_Encrypt(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG data_len,
 
 	if (!call_begin(&c, CALL_C_ENCRYPT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, data, data_len);
 	put_room(&c, encrypted, encrypted_len);
 	if (call_send(&c))
@@ -393,7 +397,7 @@ CK_RV C_EncryptUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG part
 
 	if (!call_begin(&c, CALL_C_ENCRYPT_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, part, part_len);
 	put_room(&c, encrypted, encrypted_len);
 	if (call_send(&c))
@@ -408,7 +412,7 @@ CK_RV C_EncryptFinal(CK_SESSION_HANDLE session, CK_BYTE_PTR encrypted,
 
 	if (!call_begin(&c, CALL_C_ENCRYPT_FINAL))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_room(&c, encrypted, encrypted_len);
 	if (call_send(&c))
 		get_bytes(&c, encrypted, encrypted_len);
@@ -422,7 +426,7 @@ CK_RV C_DecryptInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_DECRYPT_INIT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
@@ -436,7 +440,7 @@ CK_RV C_Decrypt(CK_SESSION_HANDLE session, CK_BYTE_PTR encrypted,
 
 	if (!call_begin(&c, CALL_C_DECRYPT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, encrypted, encrypted_len);
 	put_room(&c, data, data_len);
 	if (call_send(&c))
@@ -451,7 +455,7 @@ CK_RV C_DecryptUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR encrypted,
 
 	if (!call_begin(&c, CALL_C_DECRYPT_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, encrypted, encrypted_len);
 	put_room(&c, part, part_len);
 	if (call_send(&c))
@@ -465,7 +469,7 @@ CK_RV C_DecryptFinal(CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG_PTR p
 
 	if (!call_begin(&c, CALL_C_DECRYPT_FINAL))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_room(&c, part, part_len);
 	if (call_send(&c))
 		get_bytes(&c, part, part_len);
@@ -478,7 +482,7 @@ CK_RV C_DigestInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism)
 
 	if (!call_begin(&c, CALL_C_DIGEST_INIT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_beginning(&c, mechanism);
 	call_send(&c);
 	return call_end(&c);
@@ -491,7 +495,7 @@ CK_RV C_Digest(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG data_len,
 
 	if (!call_begin(&c, CALL_C_DIGEST))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, data, data_len);
 	put_room(&c, digest, digest_len);
 	if (call_send(&c))
@@ -505,7 +509,7 @@ CK_RV C_DigestUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG part_
 
 	if (!call_begin(&c, CALL_C_DIGEST_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, part, part_len);
 	call_send(&c);
 	return call_end(&c);
@@ -517,7 +521,7 @@ CK_RV C_DigestKey(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE key)
 
 	if (!call_begin(&c, CALL_C_DIGEST_KEY))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, key);
 	call_send(&c);
 	return call_end(&c);
@@ -530,7 +534,7 @@ CK_RV C_DigestFinal(CK_SESSION_HANDLE session, CK_BYTE_PTR digest,
 
 	if (!call_begin(&c, CALL_C_DIGEST_FINAL))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_room(&c, digest, digest_len);
 	if (call_send(&c))
 		get_bytes(&c, digest, digest_len);
@@ -544,7 +548,7 @@ CK_RV C_SignInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_SIGN_INIT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
@@ -558,7 +562,7 @@ CK_RV C_Sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG data_len,
 
 	if (!call_begin(&c, CALL_C_SIGN))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, data, data_len);
 	put_room(&c, signature, signature_len);
 	if (call_send(&c))
@@ -572,7 +576,7 @@ CK_RV C_SignUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG part_le
 
 	if (!call_begin(&c, CALL_C_SIGN_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, part, part_len);
 	call_send(&c);
 	return call_end(&c);
@@ -585,7 +589,7 @@ CK_RV C_SignFinal(CK_SESSION_HANDLE session, CK_BYTE_PTR signature,
 
 	if (!call_begin(&c, CALL_C_SIGN_FINAL))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_room(&c, signature, signature_len);
 	if (call_send(&c))
 		get_bytes(&c, signature, signature_len);
@@ -599,7 +603,7 @@ CK_RV C_SignRecoverInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_SIGN_RECOVER_INIT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
@@ -613,7 +617,7 @@ CK_RV C_SignRecover(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG data_l
 
 	if (!call_begin(&c, CALL_C_SIGN_RECOVER))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, data, data_len);
 	put_room(&c, signature, signature_len);
 	if (call_send(&c))
@@ -628,7 +632,7 @@ CK_RV C_VerifyInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_VERIFY_INIT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
@@ -642,7 +646,7 @@ CK_RV C_Verify(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG data_len,
 
 	if (!call_begin(&c, CALL_C_VERIFY))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, data, data_len);
 	put_bytes(&c, signature, signature_len);
 	call_send(&c);
@@ -655,7 +659,7 @@ CK_RV C_VerifyUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR part, CK_ULONG part_
 
 	if (!call_begin(&c, CALL_C_VERIFY_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, part, part_len);
 	call_send(&c);
 	return call_end(&c);
@@ -668,7 +672,7 @@ CK_RV C_VerifyFinal(CK_SESSION_HANDLE session, CK_BYTE_PTR signature,
 
 	if (!call_begin(&c, CALL_C_VERIFY_FINAL))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, signature, signature_len);
 	call_send(&c);
 	return call_end(&c);
@@ -681,7 +685,7 @@ CK_RV C_VerifyRecoverInit(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_VERIFY_RECOVER_INIT))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_beginning(&c, mechanism);
 	put_ulong(&c, key);
 	call_send(&c);
@@ -695,7 +699,7 @@ CK_RV C_VerifyRecover(CK_SESSION_HANDLE session, CK_BYTE_PTR signature,
 
 	if (!call_begin(&c, CALL_C_VERIFY_RECOVER))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, signature, signature_len);
 	put_room(&c, data, data_len);
 	if (call_send(&c))
@@ -711,7 +715,7 @@ CK_RV C_DigestEncryptUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR part,
 
 	if (!call_begin(&c, CALL_C_DIGEST_ENCRYPT_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, part, part_len);
 	put_room(&c, encrypted, encrypted_len);
 	if (call_send(&c))
@@ -727,7 +731,7 @@ CK_RV C_DecryptDigestUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR encrypted,
 
 	if (!call_begin(&c, CALL_C_DECRYPT_DIGEST_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, encrypted, encrypted_len);
 	put_room(&c, part, part_len);
 	if (call_send(&c))
@@ -743,7 +747,7 @@ CK_RV C_SignEncryptUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR part,
 
 	if (!call_begin(&c, CALL_C_SIGN_ENCRYPT_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, part, part_len);
 	put_room(&c, encrypted, encrypted_len);
 	if (call_send(&c))
@@ -759,7 +763,7 @@ CK_RV C_DecryptVerifyUpdate(CK_SESSION_HANDLE session, CK_BYTE_PTR encrypted,
 
 	if (!call_begin(&c, CALL_C_DECRYPT_VERIFY_UPDATE))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, encrypted, encrypted_len);
 	put_room(&c, part, part_len);
 	if (call_send(&c))
@@ -775,7 +779,7 @@ CK_RV C_GenerateKey(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_GENERATE_KEY))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_mechanism(&c, mechanism);
 	put_template(&c, template, template_count);
 	need(&c, key);
@@ -796,7 +800,7 @@ CK_RV C_GenerateKeyPair(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_GENERATE_KEY_PAIR))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_mechanism(&c, mechanism);
 	put_template(&c, public, public_count);
 	put_template(&c, private, private_count);
@@ -817,7 +821,7 @@ CK_RV C_WrapKey(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_WRAP_KEY))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_mechanism(&c, mechanism);
 	put_ulong(&c, wrapping);
 	put_ulong(&c, key);
@@ -838,7 +842,7 @@ CK_RV C_UnwrapKey(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_UNWRAP_KEY))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_mechanism(&c, mechanism);
 	put_ulong(&c, unwrapping);
 	put_bytes(&c, wrapped, wrapped_len);
@@ -857,7 +861,7 @@ CK_RV C_DeriveKey(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism,
 
 	if (!call_begin(&c, CALL_C_DERIVE_KEY))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_mechanism(&c, mechanism);
 	put_ulong(&c, base);
 	put_template(&c, template, template_count);
@@ -875,7 +879,7 @@ CK_RV C_SeedRandom(CK_SESSION_HANDLE session, CK_BYTE_PTR seed, CK_ULONG seed_le
 
 	if (!call_begin(&c, CALL_C_SEED_RANDOM))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_bytes(&c, seed, seed_len);
 	call_send(&c);
 	return call_end(&c);
@@ -888,7 +892,7 @@ CK_RV C_GenerateRandom(CK_SESSION_HANDLE session, CK_BYTE_PTR random,
 
 	if (!call_begin(&c, CALL_C_GENERATE_RANDOM))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_fill(&c, random, random_len);
 	if (call_send(&c))
 		get_fill(&c, random, random_len);
@@ -916,7 +920,7 @@ CK_RV C_LoginUser(CK_SESSION_HANDLE session, CK_ULONG user, CK_BYTE_PTR pin,
 
 	if (!call_begin(&c, CALL_C_LOGIN_USER))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, user);
 	put_bytes(&c, pin, pin_len);
 	put_bytes(&c, username, username_len);
@@ -930,7 +934,7 @@ CK_RV C_SessionCancel(CK_SESSION_HANDLE session, CK_ULONG flags)
 
 	if (!call_begin(&c, CALL_C_SESSION_CANCEL))
 		return c.rv;
-	put_ulong(&c, session);
+	put_session(&c, session);
 	put_ulong(&c, flags);
 	call_send(&c);
 	return call_end(&c);

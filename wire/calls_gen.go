@@ -86,6 +86,10 @@ const (
 	NumberGetInterface        Number = 72
 	NumberHello               Number = 1000
 	NumberAttach              Number = 1001
+	NumberSignOnce            Number = 1002
+	NumberVerifyOnce          Number = 1003
+	NumberDecryptOnce         Number = 1004
+	NumberDigestOnce          Number = 1005
 	NumberDescribe            Number = 1010
 	NumberProbe               Number = 1011
 	NumberFind                Number = 1012
@@ -175,6 +179,10 @@ var names = map[Number]string{
 	72:   "C_GetInterface",
 	1000: "X_Hello",
 	1001: "X_Attach",
+	1002: "X_SignOnce",
+	1003: "X_VerifyOnce",
+	1004: "X_DecryptOnce",
+	1005: "X_DigestOnce",
 	1010: "X_Describe",
 	1011: "X_Probe",
 	1012: "X_Find",
@@ -264,6 +272,10 @@ var classes = map[Number]Class{
 	72:   Module,
 	1000: Local,
 	1001: Local,
+	1002: Use,
+	1003: Use,
+	1004: Use,
+	1005: Use,
 	1010: Ask,
 	1011: Ask,
 	1012: Ask,
@@ -415,6 +427,14 @@ func New(n Number) Call {
 		return new(Hello)
 	case 1001:
 		return new(Attach)
+	case 1002:
+		return new(SignOnce)
+	case 1003:
+		return new(VerifyOnce)
+	case 1004:
+		return new(DecryptOnce)
+	case 1005:
+		return new(DigestOnce)
 	case 1010:
 		return new(Describe)
 	case 1011:
@@ -844,6 +864,48 @@ func (NoCryptoki) LoginUser(context.Context, *LoginUser) pkcs11.RV {
 	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
 }
 func (NoCryptoki) SessionCancel(context.Context, *SessionCancel) pkcs11.RV {
+	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
+}
+
+// Once is whoever answers Init and what belongs to it in one call.
+type Once interface {
+	SignOnce(context.Context, *SignOnce) pkcs11.RV
+	VerifyOnce(context.Context, *VerifyOnce) pkcs11.RV
+	DecryptOnce(context.Context, *DecryptOnce) pkcs11.RV
+	DigestOnce(context.Context, *DigestOnce) pkcs11.RV
+}
+
+// DispatchOnce has h answer the call, and sets its RV. False: the call is not h's to answer.
+func DispatchOnce(ctx context.Context, h Once, call Call) bool {
+	switch c := call.(type) {
+	case *SignOnce:
+		c.RV = h.SignOnce(ctx, c)
+	case *VerifyOnce:
+		c.RV = h.VerifyOnce(ctx, c)
+	case *DecryptOnce:
+		c.RV = h.DecryptOnce(ctx, c)
+	case *DigestOnce:
+		c.RV = h.DigestOnce(ctx, c)
+	default:
+		return false
+	}
+	return true
+}
+
+// NoOnce answers every call with CKR_FUNCTION_NOT_SUPPORTED. Embed it and write
+// the methods that are supported.
+type NoOnce struct{}
+
+func (NoOnce) SignOnce(context.Context, *SignOnce) pkcs11.RV {
+	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
+}
+func (NoOnce) VerifyOnce(context.Context, *VerifyOnce) pkcs11.RV {
+	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
+}
+func (NoOnce) DecryptOnce(context.Context, *DecryptOnce) pkcs11.RV {
+	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
+}
+func (NoOnce) DigestOnce(context.Context, *DigestOnce) pkcs11.RV {
 	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
 }
 
@@ -2817,6 +2879,148 @@ func (c *Attach) decodeArgs(x *Decoder) {
 }
 
 func (c *Attach) decodeReply(x *Decoder) {
+}
+
+// SignOnce is X_SignOnce, its arguments and its reply.
+type SignOnce struct {
+	Answer
+	Session       uint64
+	Mechanism     pkcs11.Mechanism
+	Key           uint64
+	Data          Bytes
+	SignatureRoom Room
+	Signature     Bytes
+}
+
+func (*SignOnce) Number() Number { return 1002 }
+
+func (c *SignOnce) encodeArgs(x *Encoder) {
+	x.Ulong(c.Session)
+	x.Mechanism(c.Mechanism)
+	x.Ulong(c.Key)
+	x.Bytes(c.Data)
+	x.Room(c.SignatureRoom)
+}
+
+func (c *SignOnce) encodeReply(x *Encoder) {
+	x.Bytes(c.Signature)
+}
+
+func (c *SignOnce) decodeArgs(x *Decoder) {
+	c.Session = x.Ulong()
+	c.Mechanism = x.Mechanism()
+	c.Key = x.Ulong()
+	c.Data = x.Bytes()
+	c.SignatureRoom = x.Room()
+}
+
+func (c *SignOnce) decodeReply(x *Decoder) {
+	c.Signature = x.Bytes()
+}
+
+// VerifyOnce is X_VerifyOnce, its arguments and its reply.
+type VerifyOnce struct {
+	Answer
+	Session   uint64
+	Mechanism pkcs11.Mechanism
+	Key       uint64
+	Data      Bytes
+	Signature Bytes
+}
+
+func (*VerifyOnce) Number() Number { return 1003 }
+
+func (c *VerifyOnce) encodeArgs(x *Encoder) {
+	x.Ulong(c.Session)
+	x.Mechanism(c.Mechanism)
+	x.Ulong(c.Key)
+	x.Bytes(c.Data)
+	x.Bytes(c.Signature)
+}
+
+func (c *VerifyOnce) encodeReply(x *Encoder) {
+}
+
+func (c *VerifyOnce) decodeArgs(x *Decoder) {
+	c.Session = x.Ulong()
+	c.Mechanism = x.Mechanism()
+	c.Key = x.Ulong()
+	c.Data = x.Bytes()
+	c.Signature = x.Bytes()
+}
+
+func (c *VerifyOnce) decodeReply(x *Decoder) {
+}
+
+// DecryptOnce is X_DecryptOnce, its arguments and its reply.
+type DecryptOnce struct {
+	Answer
+	Session   uint64
+	Mechanism pkcs11.Mechanism
+	Key       uint64
+	Encrypted Bytes
+	DataRoom  Room
+	Data      Bytes
+}
+
+func (*DecryptOnce) Number() Number { return 1004 }
+
+func (c *DecryptOnce) encodeArgs(x *Encoder) {
+	x.Ulong(c.Session)
+	x.Mechanism(c.Mechanism)
+	x.Ulong(c.Key)
+	x.Bytes(c.Encrypted)
+	x.Room(c.DataRoom)
+}
+
+func (c *DecryptOnce) encodeReply(x *Encoder) {
+	x.Bytes(c.Data)
+}
+
+func (c *DecryptOnce) decodeArgs(x *Decoder) {
+	c.Session = x.Ulong()
+	c.Mechanism = x.Mechanism()
+	c.Key = x.Ulong()
+	c.Encrypted = x.Bytes()
+	c.DataRoom = x.Room()
+}
+
+func (c *DecryptOnce) decodeReply(x *Decoder) {
+	c.Data = x.Bytes()
+}
+
+// DigestOnce is X_DigestOnce, its arguments and its reply.
+type DigestOnce struct {
+	Answer
+	Session    uint64
+	Mechanism  pkcs11.Mechanism
+	Data       Bytes
+	DigestRoom Room
+	Digest     Bytes
+}
+
+func (*DigestOnce) Number() Number { return 1005 }
+
+func (c *DigestOnce) encodeArgs(x *Encoder) {
+	x.Ulong(c.Session)
+	x.Mechanism(c.Mechanism)
+	x.Bytes(c.Data)
+	x.Room(c.DigestRoom)
+}
+
+func (c *DigestOnce) encodeReply(x *Encoder) {
+	x.Bytes(c.Digest)
+}
+
+func (c *DigestOnce) decodeArgs(x *Decoder) {
+	c.Session = x.Ulong()
+	c.Mechanism = x.Mechanism()
+	c.Data = x.Bytes()
+	c.DigestRoom = x.Room()
+}
+
+func (c *DigestOnce) decodeReply(x *Decoder) {
+	c.Digest = x.Bytes()
 }
 
 // Describe is X_Describe, its arguments and its reply.

@@ -42,7 +42,8 @@ type testEngine struct {
 	// leaves unanswered (nil) ends the connection.
 	answer func(call uint32, args []byte) []byte
 
-	frames  bool   // answers with package wire instead
+	frames  bool            // answers with package wire instead
+	framed  func(wire.Call) // fills in what it answers then
 	closing uint32 // the call after whose answer the connection ends
 	slow    uint32 // the call that is answered after signs of life only
 
@@ -55,7 +56,7 @@ type testEngine struct {
 func (e *testEngine) serve(conn *net.UnixConn) {
 	defer conn.Close()
 	if e.frames {
-		serveFrames(conn)
+		e.serveFrames(conn)
 		return
 	}
 	e.mu.Lock()
@@ -90,9 +91,12 @@ func (e *testEngine) serve(conn *net.UnixConn) {
 }
 
 // serveFrames answers as engines do.
-func serveFrames(conn *net.UnixConn) {
+func (e *testEngine) serveFrames(conn *net.UnixConn) {
 	f := wire.NewFrames(conn)
 	defer f.Close()
+	e.mu.Lock()
+	e.conns = append(e.conns, conn)
+	e.mu.Unlock()
 	for {
 		call, err := f.Next()
 		if err != nil {
@@ -106,9 +110,12 @@ func serveFrames(conn *net.UnixConn) {
 			if err != nil {
 				return
 			}
-			go serveFrames(attached)
+			go e.serveFrames(attached)
 		case *wire.GetSessionInfo:
 			c.Info.Slot = 7
+		}
+		if e.framed != nil {
+			e.framed(call)
 		}
 		if f.Reply(call) != nil {
 			return

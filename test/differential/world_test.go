@@ -23,9 +23,10 @@ type world struct {
 	ciphertext [3][]byte
 	encrypted  pkcs11.MechanismType // what made the ciphertext
 	wrapped    [3][]byte
-	remnants   bool // a creation failed, of which bare SoftHSM may keep something
-	stale      bool // a login ended, or all sessions were closed
-	over       bool // the sides differ for a good reason; what follows says nothing
+	begun      map[string]beginning // the last Init of each operation that succeeded
+	remnants   bool                 // a creation failed, of which bare SoftHSM may keep something
+	stale      bool                 // a login ended, or all sessions were closed
+	over       bool                 // the sides differ for a good reason; what follows says nothing
 	log        []string
 }
 

@@ -118,6 +118,10 @@ func stub(c Call) string {
 			fmt.Fprintf(&b, "\t(void)%s;\n", w.Name)
 		}
 	}
+	if c.Name == "C_GetSessionInfo" {
+		b.WriteString("\tif (session_known(session, info))\n\t\treturn CKR_OK;\n")
+		get = append(get, "session_learn(&c, session, info)")
+	}
 	fmt.Fprintf(&b, "\tif (!call_begin(&c, CALL_%s))\n\t\treturn c.rv;\n", strings.ToUpper(snake(c.Name)))
 	for _, line := range put {
 		fmt.Fprintf(&b, "\t%s;\n", line)
@@ -191,7 +195,9 @@ func cArgument(w Word) cWord {
 	switch w.Type {
 	case "bool":
 		return put("put_bool(&c, NAME)", "CK_BBOOL "+w.Name)
-	case "ulong", "slot", "session", "object":
+	case "session":
+		return put("put_session(&c, NAME)", scalars[w.Type]+" "+w.Name)
+	case "ulong", "slot", "object":
 		return put("put_ulong(&c, NAME)", scalars[w.Type]+" "+w.Name)
 	case "bytes", "pin":
 		return put("put_bytes(&c, NAME, NAME_len)", "CK_BYTE_PTR "+w.Name, "CK_ULONG "+w.Name+"_len")

@@ -94,6 +94,7 @@ func goCalls(t *Table) []byte {
 	}
 	b.WriteString("\t}\n\treturn nil\n}\n")
 	goDispatch(&b, t, "Cryptoki", "the functions of PKCS#11 that travel", func(c Call) bool { return !c.Extension() })
+	goDispatch(&b, t, "Once", "Init and what belongs to it in one call", func(c Call) bool { return 1002 <= c.Number && c.Number < 1010 })
 	goDispatch(&b, t, "Token", "the calls beyond PKCS#11 that a member answers", func(c Call) bool { return c.Number >= 1010 })
 	for _, c := range t.Calls {
 		if c.Travels() {

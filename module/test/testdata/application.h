@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,9 @@
 			_exit(1);                                              \
 		}                                                              \
 	} while (0)
+
+/* A session that the module knows nothing of. */
+static atomic_ulong next_session __attribute__((unused)) = 1;
 
 static CK_FUNCTION_LIST *load(const char *path)
 {

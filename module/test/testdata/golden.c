@@ -75,6 +75,31 @@ static void sign(void)
 	CHECK(n == 3);
 }
 
+/* The second time both go in one. */
+static void once(void)
+{
+	CK_MECHANISM pkcs = { CKM_RSA_PKCS, NULL, 0 };
+	CK_BYTE out[16];
+	CK_ULONG n;
+
+	frame("verifyinit");
+	RETURNS(CKR_OK, p11->C_VerifyInit(1, &pkcs, 2));
+	frame("verify");
+	RETURNS(CKR_OK, p11->C_Verify(1, (CK_BYTE *)"data", 4, (CK_BYTE *)"sig", 3));
+	RETURNS(CKR_OK, p11->C_VerifyInit(1, &pkcs, 2));
+	frame("verifyonce");
+	RETURNS(CKR_OK, p11->C_Verify(1, (CK_BYTE *)"data", 4, (CK_BYTE *)"sig", 3));
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			frame("signinit");
+		RETURNS(CKR_OK, p11->C_SignInit(1, &pkcs, 2));
+		frame(i == 0 ? "sign" : "signonce");
+		n = sizeof(out);
+		RETURNS(CKR_OK, p11->C_Sign(1, (CK_BYTE *)"data", 4, out, &n));
+		CHECK(n == 3 && !memcmp(out, "sig", 3));
+	}
+}
+
 static void attributes(void)
 {
 	CK_BYTE label[4];
@@ -181,6 +206,7 @@ int main(int argc, char **argv)
 	RETURNS(CKR_OK, p11->C_Initialize(NULL));
 	slots();
 	sign();
+	once();
 	attributes();
 	templates();
 	mechanisms();
