@@ -145,7 +145,7 @@ func TestOperationsOfThreads(t *testing.T) {
 	both(t, func(t *testing.T, v variant) {
 		o := &operationsEngine{active: map[uint64]uint64{}}
 		e := &testEngine{frames: true, framed: o.answer}
-		c := v.command(t, "operations", "threads")
+		c := v.command(t, "sharers")
 		c.Env = append(c.Env, "ONESLOT_SOCKET="+e.listen(t))
 		run(t, c)
 		once := 0
