@@ -125,7 +125,7 @@ func (g *Group) spread(p *Place, h *Hold, handles []uint64) ([]Created, pkcs11.R
 	g.importAll(p, sprouts)
 	created := make([]Created, len(sprouts))
 	for i, s := range sprouts {
-		if len(s.at) < g.option().MinCopies || len(s.at) == 0 {
+		if !g.enough(s) || g.onStandbyOnly(s) {
 			g.uproot(p, sprouts)
 			g.conclude(p, h, intent, nil)
 			return nil, pkcs11.CKR_DEVICE_ERROR, nil
@@ -134,6 +134,27 @@ func (g *Group) spread(p *Place, h *Hold, handles []uint64) ([]Created, pkcs11.R
 	}
 	g.conclude(p, h, intent, sprouts)
 	return created, pkcs11.CKR_OK, nil
+}
+
+// enough says whether an object is on as many members as it must be (K3).
+func (g *Group) enough(s *sprout) bool { return len(s.at) >= max(g.option().MinCopies, 1) }
+
+// onStandbyOnly says whether a standby is the only holder of an object though an
+// active member serves, which did not take it (S1).
+func (g *Group) onStandbyOnly(s *sprout) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	active := false
+	for _, other := range g.seats {
+		if other.standby {
+			continue
+		}
+		active = active || other.state == Ready
+		if slices.ContainsFunc(s.at, func(at At) bool { return at.Seat == other.index }) {
+			return false
+		}
+	}
+	return active
 }
 
 // prepare learns what session objects are and takes their wrapped form.
@@ -216,7 +237,7 @@ func (g *Group) publish(p *Place, h *Hold, s *sprout, handle uint64) (pkcs11.RV,
 func (g *Group) importAll(from *Place, sprouts []*sprout) {
 	others := g.readyBut(from.seat)
 	imported := make([][]At, len(others))
-	lost := make([]int, len(others))
+	lost := make([][]*sprout, len(others))
 	done := make(chan struct{})
 	for i, l := range others {
 		go func() {
@@ -228,8 +249,8 @@ func (g *Group) importAll(from *Place, sprouts []*sprout) {
 		<-done
 	}
 	for i, l := range others {
-		if lost[i] >= 0 {
-			sprouts[lost[i]].unsure[l.seat] = true
+		for _, s := range lost[i] {
+			s.unsure[l.seat] = true
 		}
 		for k, at := range imported[i] {
 			if at.Object != 0 {
@@ -239,32 +260,44 @@ func (g *Group) importAll(from *Place, sprouts []*sprout) {
 	}
 }
 
-// importOn copies the objects to one member. Those that failed have no handle;
-// lost is the one whose answer was lost, or -1.
-func (g *Group) importOn(from *seat, l *link, sprouts []*sprout) (out []At, lost int) {
+// importOn copies the objects to one member, in one message, so that a member far
+// away costs one round trip. Those that failed have no handle; lost are those
+// that it may have though the answer was lost.
+func (g *Group) importOn(from *seat, l *link, sprouts []*sprout) (out []At, lost []*sprout) {
 	out = make([]At, len(sprouts))
+	var calls []wire.Call
+	var index []int // of each call's sprout
 	for i, s := range sprouts {
 		if s.blob == nil {
 			g.say(ObjectNotCopied, l.seat, nil, describe(&s.identity)+" was created so that it cannot be copied"+g.stays(from))
 			continue
 		}
-		call := wire.Import{Blob: s.blob, Token: true, Copies: s.copies}
-		_, err := l.do(g.ctx, g.limits(nil), &call)
-		switch {
-		case err != nil:
-			g.drop(l, err)
-			return out, i
-		case call.RV != pkcs11.CKR_OK:
-			if !full(call.RV) && blame(call.RV, true) != request {
-				g.drop(l, errRefused(call.Number(), call.RV)) // it is asked again when it comes back
-				return out, -1
-			}
-			g.say(ObjectNotCopied, l.seat, importError(call.RV), describe(&s.identity))
-		default:
-			out[i] = At{l.seat.index, l.epoch, call.Identity.Object}
-		}
+		calls, index = append(calls, &wire.Import{Blob: s.blob, Token: true, Copies: s.copies}), append(index, i)
 	}
-	return out, -1
+	for len(calls) > 0 {
+		n, err := l.do(g.ctx, g.limits(nil), calls...)
+		if err != nil {
+			g.drop(l, err)
+			for _, i := range index {
+				lost = append(lost, sprouts[i])
+			}
+			return out, lost
+		}
+		for k := range n {
+			call, s := calls[k].(*wire.Import), sprouts[index[k]]
+			switch {
+			case call.RV == pkcs11.CKR_OK:
+				out[index[k]] = At{l.seat.index, l.epoch, call.Identity.Object}
+			case !full(call.RV) && blame(call.RV, true) != request:
+				g.drop(l, errRefused(call.Number(), call.RV)) // it is asked again when it comes back
+				return out, nil
+			default:
+				g.say(ObjectNotCopied, l.seat, importError(call.RV), describe(&s.identity))
+			}
+		}
+		calls, index = calls[n:], index[n:]
+	}
+	return out, nil
 }
 
 func (g *Group) readyBut(but *seat) (links []*link) {

@@ -94,3 +94,29 @@ func TestLoginThatNoTokenCouldCompare(t *testing.T) {
 		})
 	})
 }
+
+// A logout that comes while a slow member is just following the login holds on
+// that member, too.
+func TestLogoutWhileAMemberFollows(t *testing.T) {
+	for _, wait := range []time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 250 * time.Millisecond, 350 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			b := start(t, 3, nil)
+			b.login()
+			b.await(1, Ready)
+			b.generate("private")
+			b.g.Logout()
+			b.members[1].Delay(200 * time.Millisecond)
+			go b.g.Login(pkcs11.CKU_USER, pkcs11.PIN(pin))
+			time.Sleep(wait)
+			b.g.Logout()
+			time.Sleep(time.Minute)
+			b.await(1, Ready)
+			b.g.Each(func(p *Place) {
+				var find wire.Find
+				if _, err := p.Do(&find); err != nil || len(find.Found) > 0 {
+					t.Errorf("after %v member %s shows %d private objects: %v", wait, p.Name(), len(find.Found), err)
+				}
+			})
+		})
+	}
+}

@@ -45,6 +45,7 @@ type Member struct {
 	epoch   uint64
 	tries   int
 	opened  int
+	delay   time.Duration
 }
 
 // New makes a member with a token of its own.
@@ -87,6 +88,14 @@ func (m *Member) Down() {
 	for _, c := range conns {
 		c.fail(errors.New("connection reset"))
 	}
+}
+
+// Delay puts the member so far away: half of the time for a message, half for the
+// answer. What is on its way when the connection ends still arrives.
+func (m *Member) Delay(roundTrip time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.delay = roundTrip
 }
 
 // Drain asks for the work on the present connections to be taken elsewhere.
@@ -206,14 +215,23 @@ type memberSession struct {
 func (s *memberSession) Close() { s.token.Close() }
 
 // Do runs the calls as the script says.
-func (s *memberSession) Do(ctx context.Context, limits member.Limits, calls ...wire.Call) (int, error) {
+func (s *memberSession) Do(ctx context.Context, limits member.Limits, calls ...wire.Call) (n int, err error) {
 	m := s.conn.member
 	if err := errors.Join(s.conn.Err(), ctx.Err()); err != nil {
 		return 0, &member.Fault{Member: m.name, Err: err}
 	}
 	m.mu.Lock()
-	script, refusal := m.script, m.refusal
+	script, refusal, delay := m.script, m.refusal, m.delay
 	m.mu.Unlock()
+	if delay > 0 {
+		time.Sleep(delay / 2)
+		defer func() {
+			time.Sleep(delay - delay/2)
+			if gone := s.conn.Err(); gone != nil && err == nil {
+				n, err = n-1, &member.Fault{Member: m.name, Sent: true, Err: gone}
+			}
+		}()
+	}
 	for i, call := range calls {
 		outcome := Answered
 		if script != nil {
