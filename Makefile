@@ -34,11 +34,11 @@ build: $(BUILD)/oneslot-pkcs11.so programs
 
 include module/build.mk
 
-# Only the member process needs cgo, since only it loads a vendor's library.
+# Only member processes need cgo, since only they load a vendor's library.
 programs:
 	@mkdir -p $(BUILD)
 	CGO_ENABLED=0 go build $(GO_FLAGS) $(LINK) -o $(BUILD)/oneslot ./cmd/oneslot
-	CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/oneslot-member ./cmd/oneslot-member
+	CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/ ./cmd/oneslot-member ./cmd/oneslot-appliance
 
 deps:
 	@packaging/install-deps

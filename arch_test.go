@@ -47,10 +47,11 @@ var mayImport = map[string]string{
 	"cmd/oneslot":   "certificate config control engine group member member/local member/remote pkcs11 tui wire",
 
 	// The vendor module's side. The two sides share the wire and nothing else.
-	"host":               "host/cryptoki pkcs11 wire",
-	"host/cryptoki":      "pkcs11 wire",
-	"host/appliance":     "certificate host pkcs11 wire wire/stream",
-	"cmd/oneslot-member": "certificate host host/appliance wire",
+	"host":                  "host/cryptoki pkcs11 wire",
+	"host/cryptoki":         "pkcs11 wire",
+	"host/appliance":        "certificate host pkcs11 wire wire/stream",
+	"cmd/oneslot-member":    "host wire",
+	"cmd/oneslot-appliance": "certificate host host/appliance wire",
 
 	// Tools of the build, and what tests are made of.
 	"wire/gen":          "",

@@ -67,7 +67,7 @@ func build() error {
 	}
 	for _, c := range []*exec.Cmd{
 		exec.Command("make", "-s", "-f", "module/build.mk", "BUILD="+bin, filepath.Join(bin, "oneslot-pkcs11.so")),
-		exec.Command("go", append(options, "-o", bin+"/", "./cmd/oneslot", "./cmd/oneslot-member")...),
+		exec.Command("go", append(options, "-o", bin+"/", "./cmd/oneslot", "./cmd/oneslot-member", "./cmd/oneslot-appliance")...),
 		exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(bin, "p11stress"), "./test/app"),
 	} {
 		c.Dir = ".."

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// What member/local starts is recognised without the parser of commands; for
-// anything else the parser says what is wrong.
+// What member/local starts is recognised; all else is left to the appliance.
 func TestTheEnginesCommandLine(t *testing.T) {
 	got := engineChild([]string{"child", "--fd", "5", "--module", "/m.so", "--token", "--a b", "--serial", ""})
 	if got == nil || *got != (child{FD: 5, Module: "/m.so", Token: "--a b"}) {

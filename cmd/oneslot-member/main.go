@@ -1,50 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command oneslot-member is a small program with one vendor module in it: the
-// child of an engine for one application and one token, or of a listener for one
-// client of an appliance. A vendor module that hangs, crashes or leaks takes
-// nothing else with it.
+// child of an engine for one application and one token. A vendor module that
+// hangs, crashes or leaks takes nothing else with it.
+//
+// The commands of an appliance stand in a program of their own, which this one
+// turns into: an application waits for the start of its members, and what speaks
+// over networks takes twice as long to start.
 package main
 
 import (
 	"fmt"
 	"os"
-	"runtime"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 
-	"github.com/alecthomas/kong"
+	"oneslot.dev/oneslot/host"
 )
 
-// The commands. Each stands in the file of its name.
-var commands struct {
-	Listen listen `cmd:"" help:"Make a network HSM of tokens: serve registered clients over mutual TLS."`
-	Client client `cmd:"" help:"The register of clients: add, list, remove, show."`
-	Cert   cert   `cmd:"" help:"The appliance's certificate."`
-	Drain  drain  `cmd:"" help:"End a listener when its clients have taken their work elsewhere."`
-
-	Child      child      `cmd:"" hidden:"" help:"Serve a token on a socket that the parent left open."`
-	Connection connection `cmd:"" hidden:"" help:"Serve a client on a connection that the listener accepted."`
-}
-
 func main() {
-	shareProcessors()
+	var err error
 	if c := engineChild(os.Args[1:]); c != nil {
-		if err := c.Run(); err != nil {
-			fmt.Fprintf(os.Stderr, "oneslot-member: %v\n", err)
-			os.Exit(1)
-		}
-		return
+		host.ShareProcessors()
+		err = c.Run()
+	} else {
+		err = become(applianceProgram)
 	}
-	run := kong.Parse(&commands, kong.Name("oneslot-member"),
-		kong.Description("One HSM of a group: a vendor's PKCS#11 module in a process of its own."),
-		kong.Vars{"config": defaultConfig})
-	run.FatalIfErrorf(run.Run())
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "oneslot-member: %v\n", err)
+		os.Exit(1)
+	}
 }
 
-// shareProcessors keeps this process from looking for work on every processor of
-// the machine: while it runs, so do the engine and other members, and what the
-// vendor's module computes is not limited by it. $GOMAXPROCS overrides it.
-func shareProcessors() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(1, runtime.NumCPU()/2))
+// applianceProgram has every command but child.
+const applianceProgram = "oneslot-appliance"
+
+// become turns this process into the program, which lies beside this one, where
+// packages put what is not for people, or in $PATH.
+func become(name string) error {
+	var places []string
+	if self, err := os.Executable(); err == nil {
+		places = append(places, filepath.Join(filepath.Dir(self), name))
 	}
+	for _, path := range append(places, "/usr/libexec/oneslot/"+name) {
+		if _, err := os.Stat(path); err == nil {
+			return run(path)
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return fmt.Errorf("%s, which has this command, is not installed beside it: %w", name, err)
+	}
+	return run(path)
+}
+
+func run(path string) error {
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, os.Args, os.Environ()))
 }

@@ -70,8 +70,8 @@ var (
 	buildErr error
 )
 
-// Program is the path of oneslot-member, built once for the tests of a package.
-// It lies beside the test program, in a folder that go test removes.
+// Program is the path of oneslot-member, built once for the tests of a package,
+// with the appliance's program. It lies beside the test program, in a folder that go test removes.
 func Program(t testing.TB) string {
 	t.Helper()
 	building.Do(func() {
@@ -80,8 +80,8 @@ func Program(t testing.TB) string {
 			return
 		}
 		program = filepath.Join(filepath.Dir(own), "oneslot-member")
-		out, err := exec.Command("go", "build", raceFlag, "-buildvcs=false", "-o", program,
-			"oneslot.dev/oneslot/cmd/oneslot-member").CombinedOutput()
+		out, err := exec.Command("go", "build", raceFlag, "-buildvcs=false", "-o", filepath.Dir(own)+"/",
+			"oneslot.dev/oneslot/cmd/oneslot-member", "oneslot.dev/oneslot/cmd/oneslot-appliance").CombinedOutput()
 		if err != nil {
 			buildErr = fmt.Errorf("%w\n%s", err, out)
 		}

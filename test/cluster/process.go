@@ -71,6 +71,9 @@ func (c *Cluster) Processes() []Process {
 		stat, _ := os.ReadFile(filepath.Join(folder, "stat"))
 		_, rest, _ := strings.Cut(string(stat), "(")
 		name, rest, _ := strings.Cut(rest, ") ")
+		if name == "oneslot-applian" { // the kernel keeps 15 bytes of a name
+			name = "oneslot-member"
+		}
 		fields := strings.Fields(rest)
 		if len(fields) < 2 || fields[0] == "Z" || name != "oneslot" && name != "oneslot-member" {
 			continue

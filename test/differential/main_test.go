@@ -86,7 +86,7 @@ func build(dir string) error {
 	if err := command("../..", "make", "-s", "-f", "module/build.mk", "BUILD="+dir, dir+"/oneslot-pkcs11.so"); err != nil {
 		return err
 	}
-	if err := command("../..", "go", "build", "-buildvcs=false", "-o", dir+"/", "./cmd/oneslot", "./cmd/oneslot-member"); err != nil {
+	if err := command("../..", "go", "build", "-buildvcs=false", "-o", dir+"/", "./cmd/oneslot", "./cmd/oneslot-member", "./cmd/oneslot-appliance"); err != nil {
 		return err
 	}
 	return command(".", "sh", "-c", "cc -std=gnu11 -O1 -g -Wall -Wextra $(pkg-config --cflags p11-kit-1) testdata/driver.c -o "+dir+"/driver")

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"oneslot.dev/oneslot/host"
 	"oneslot.dev/oneslot/host/appliance"
 )
 
@@ -23,10 +24,10 @@ const (
 
 // Run serves the connection.
 func (c *connection) Run() error {
-	if err := seal(); err != nil {
+	if err := host.Seal(); err != nil {
 		return err
 	}
-	parent, err := inherited(listenerFD)
+	parent, err := host.Inherited(listenerFD)
 	if err != nil {
 		return err
 	}
