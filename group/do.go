@@ -185,6 +185,17 @@ func (r *run) has(l *link) bool {
 	return false
 }
 
+// attempts is how often the call was tried on a member, on one connection after
+// the other.
+func (r *run) attempts(s *seat) (n int) {
+	for _, t := range r.tried {
+		if t.seat == s {
+			n++
+		}
+	}
+	return n
+}
+
 // leave ends a call that take counted. It returns whether a user is logged in.
 func (g *Group) leave(p *Place, answered bool) bool {
 	g.mu.Lock()
@@ -219,9 +230,12 @@ func (g *Group) awaitAnother(r *run) bool {
 	g.await(ctx, func() bool {
 		coming := false
 		for _, s := range g.seats {
+			if r.attempts(s) > 1 {
+				continue // it fails with this call
+			}
 			found = found || s.state == Ready && !r.has(s.link)
 			coming = coming || s.state == Connecting || s.state == Syncing || s.state == Draining ||
-				s.state == Down && (s.failures == 1 || s.cause == errDrained)
+				s.state == Down && (s.inRow == 1 || s.cause == errDrained)
 		}
 		return found || !coming
 	})

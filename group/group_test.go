@@ -156,7 +156,7 @@ func TestWorkMovesAwayFromAMemberThatDies(t *testing.T) {
 	}
 }
 
-// F1, F2, F3: silence costs a member its place after the probe timeout; beating
+// F1, F2, F3; field-G4: silence costs a member its place after the probe timeout; beating
 // without an end after the stuck timeout.
 func TestSilenceAndStuckness(t *testing.T) {
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// TestJudge is the table in Judge's comment.
+// TestJudge is the table in Judge's comment (field-A10).
 func TestJudge(t *testing.T) {
 	lost := &member.Fault{Sent: true, Err: errors.New("x")}
 	unsent := &member.Fault{Err: errors.New("x")}
@@ -47,7 +47,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestRequestErrorsNeverCountAgainstAMember reads F6 over every return value:
+// TestRequestErrorsNeverCountAgainstAMember reads F6, field-A10 over every return value:
 // what is not named as a failure of the device or unclear is the request's.
 func TestRequestErrorsNeverCountAgainstAMember(t *testing.T) {
 	failures := 0

@@ -58,7 +58,7 @@ var drawMishaps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mishap {
 	}
 }), 0, 4)
 
-// K1, K2, K5, H4: what two applications see of the objects that both create,
+// K1, K2, K5, H4; field-C4: what two applications see of the objects that both create,
 // change and destroy, while members fail and come back, is what package history
 // says, and all members are equal in the end (H5).
 //

@@ -27,6 +27,8 @@ type seat struct {
 	cause       error // of the last failure
 	causeAt     time.Time
 	failures    uint64
+	inRow       int       // failures without steadyTime between them
+	connected   time.Time // when the present or last connection was made
 	outstanding int
 	answered    uint64
 	link        *link  // the connection; nil without one

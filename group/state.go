@@ -47,6 +47,14 @@ func (g *Group) move(s *seat, to State, cause error) Event {
 		panic(fmt.Sprintf("group %s: member %s: %v to %v", g.name, s.member.Name(), from, to))
 	}
 	s.state, s.since = to, time.Now()
+	switch {
+	case to == Syncing && from == Connecting:
+		s.connected = s.since
+	case to == Down && from != Connecting && s.since.Sub(s.connected) > steadyTime:
+		s.inRow = 1
+	case to == Down:
+		s.inRow++
+	}
 	if cause != nil {
 		s.cause, s.causeAt = cause, s.since
 		if (to == Down || to == Quarantined) && cause != errDrained && cause != errLeft {

@@ -9,7 +9,7 @@ import (
 	"oneslot.dev/oneslot/pkcs11"
 )
 
-// TestPointForms is field report K2: vendors write a point in many ways.
+// TestPointForms is field-K2: vendors write a point in many ways.
 func TestPointForms(t *testing.T) {
 	p256 := []byte("\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07")
 	xy := bytes.Repeat([]byte{0x11}, 64)

@@ -256,7 +256,7 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-// TestPartialAttributes is field report K1.
+// TestPartialAttributes is field-K1.
 func TestPartialAttributes(t *testing.T) {
 	s := hosttest.Open(t, hosttest.Start(t, hosttest.Token(t, "one")), wire.GroupView)
 	s.Login()

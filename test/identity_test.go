@@ -127,7 +127,7 @@ func (a *app) describe(o p11.ObjectHandle) string {
 	return b.String()
 }
 
-// H5; field-C11: attributes read the same whichever member answers, also those
+// H5; field-C11, field-M6: attributes read the same whichever member answers, also those
 // that change on a copy.
 func TestAttributesReadTheSameEverywhere(t *testing.T) {
 	w := newWorld(t, 3)

@@ -74,7 +74,7 @@ func (a *app) one(class uint, label string) p11.ObjectHandle {
 	return found[0]
 }
 
-// R3, K8; field-D4, M2, M4: `oneslot sync` says for each key and member what is
+// R3, K8; field-C12, field-D4, M2, M4: `oneslot sync` says for each key and member what is
 // where, which attributes differ, what it would copy and destroy and what it
 // cannot, and changes nothing with --dry-run; without it the members are equal
 // then, and their copies prove to be the same keys.
