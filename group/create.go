@@ -180,7 +180,10 @@ func (g *Group) prepare(h *Hold, handles []uint64) (sprouts []*sprout, rv pkcs11
 // wrap counts the copies there are of an object, and exports it.
 func (g *Group) wrap(h *Hold, s *sprout, handle uint64) (pkcs11.RV, error) {
 	if len(s.identity.Fingerprint) > 0 {
+		// Label and ID are no part of the question: the session object itself
+		// answers to them, and then nothing else is looked at.
 		resolve := wire.Resolve{Wanted: s.identity}
+		resolve.Wanted.Label, resolve.Wanted.ID = nil, nil
 		if _, err := h.Do(&resolve); err != nil || resolve.RV != pkcs11.CKR_OK {
 			return resolve.RV, err
 		}

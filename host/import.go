@@ -32,7 +32,7 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 			return rv
 		}
 		if len(there) > 0 && uint64(len(there)) >= c.Copies {
-			c.Identity = there[0]
+			c.Identity = closest(there, &b.identity)
 			return pkcs11.CKR_OK
 		}
 	}
@@ -42,6 +42,17 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 	}
 	c.Identity = k.Identity
 	return rv
+}
+
+// closest is the one among equal objects that has the name of the one wanted, or
+// else the first.
+func closest(same []wire.Identity, wanted *wire.Identity) wire.Identity {
+	for _, i := range same {
+		if bytes.Equal(i.Label, wanted.Label) && bytes.Equal(i.ID, wanted.ID) {
+			return i
+		}
+	}
+	return same[0]
 }
 
 // accept checks domain and seal.
@@ -156,7 +167,7 @@ func (s *session) Publish(_ context.Context, c *wire.Publish) pkcs11.RV {
 		return rv
 	}
 	if len(there) > 0 && uint64(len(there)) >= c.Copies {
-		c.Identity = there[0]
+		c.Identity = closest(there, &k.Identity)
 		return pkcs11.CKR_OK
 	}
 	made, rv := s.publish(&k)

@@ -50,6 +50,47 @@ func TestTwinsAreKeptApart(t *testing.T) {
 	}
 }
 
+// H4, K1, K4; field-C8: the same key material under another name is an object of its
+// own on every member, whether it is given again or copied.
+func TestSameMaterialUnderAnotherName(t *testing.T) {
+	w := newWorld(t, 3)
+	a := w.login()
+	given := func(label string) p11.ObjectHandle {
+		o, err := a.CreateObject(a.s, []*p11.Attribute{
+			token.Class(p11.CKO_SECRET_KEY), p11.NewAttribute(p11.CKA_KEY_TYPE, p11.CKK_AES), p11.NewAttribute(p11.CKA_TOKEN, true),
+			p11.NewAttribute(p11.CKA_VALUE, []byte("0123456789abcdef")), p11.NewAttribute(p11.CKA_EXTRACTABLE, true), token.Label(label),
+		})
+		w.must(err)
+		return o
+	}
+	first := given("first")
+	second := given("second")
+	copied, err := a.CopyObject(a.s, first, []*p11.Attribute{token.Label("copied")})
+	w.must(err)
+	names := map[string]p11.ObjectHandle{"first": first, "second": second, "copied": copied}
+	look := func(want ...string) {
+		t.Helper()
+		for _, member := range w.Members {
+			w.only(member)
+			if n := a.count(token.Class(p11.CKO_SECRET_KEY)); n != len(want) {
+				t.Errorf("member %s has %d keys, want %v", member, n, want)
+			}
+			for _, name := range want {
+				read, err := a.GetAttributeValue(a.s, names[name], []*p11.Attribute{p11.NewAttribute(p11.CKA_LABEL, nil)})
+				if err != nil || string(read[0].Value) != name {
+					t.Errorf("member %s: the key made as %q is called %v, %v", member, name, read, err)
+				}
+			}
+			w.everybody(member)
+		}
+	}
+	look("first", "second", "copied")
+	w.must(a.DestroyObject(a.s, copied))
+	look("first", "second")
+	w.must(a.DestroyObject(a.s, first))
+	look("second")
+}
+
 // H4; field-C10: every search finds each object once, while keys are made,
 // and members come and go.
 func TestOneObjectIsFoundOnce(t *testing.T) {
