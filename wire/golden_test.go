@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -77,6 +78,25 @@ func goldenReply(t *testing.T, file string, frame []byte) {
 	call.encodeReply(&e)
 	if !bytes.Equal(e.Buf, frame[16:]) {
 		t.Errorf("%s: written again:\n%x\nread:\n%x", file, e.Buf, frame[16:])
+	}
+}
+
+// TestGoldenKeyMaterial reads what the derivations of TLS keys return.
+func TestGoldenKeyMaterial(t *testing.T) {
+	for name, want := range map[string]KeyMaterial{
+		"returned-material":   {[4]uint64{0x11, 0x12, 0x13}, Data([]byte("clientIV")), Data([]byte("serverIV"))},
+		"returned-material12": {Keys: [4]uint64{0x11, 0x12, 0x13}, ClientIV: Bytes{Null: true}, ServerIV: Bytes{Null: true}},
+	} {
+		var c DeriveKey
+		d := NewDecoder(readHex(t, "testdata/"+name+".reply.hex")[16:])
+		c.decodeReply(d)
+		got, ok := DecodeKeyMaterial(c.Returned)
+		if err := d.End(); err != nil || !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v, %v", name, got, ok, want, err)
+		}
+		if again := got.Encode(); !bytes.Equal(again.Data, c.Returned.Data) {
+			t.Errorf("%s: written again:\n%x\nread:\n%x", name, again.Data, c.Returned.Data)
+		}
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes one call for each golden frame, and checks what its reply becomes. */
+#include <stddef.h>
 #include "application.h"
 
 static CK_FUNCTION_LIST *p11;
@@ -199,6 +200,60 @@ static void mechanisms(void)
 	init("mechanism-unknown", CKM_VENDOR_DEFINED | 1, NULL, 0);
 }
 
+static CK_OBJECT_HANDLE derive(const char *name, CK_MECHANISM_TYPE type, void *parameter, CK_ULONG length, CK_OBJECT_HANDLE *key)
+{
+	CK_MECHANISM m = { type, parameter, length };
+
+	frame(name);
+	RETURNS(CKR_OK, p11->C_DeriveKey(1, &m, 2, NULL, 0, key));
+	return key ? *key : 0;
+}
+
+/* What returns in the parameter: it comes where the application wants it, and no further. */
+static void returned(void)
+{
+	struct { CK_BYTE *client; CK_ULONG n; CK_BYTE *server; CK_ULONG m; } random = { (CK_BYTE *)"client", 6, (CK_BYTE *)"server", 6 };
+	CK_VERSION version = { 3, 3 };
+	struct { __typeof__(random) random; CK_VERSION *version; CK_MECHANISM_TYPE hash; }
+		master = { random, &version, 0 }, master12 = { random, NULL, CKM_SHA256 };
+	CK_BYTE client[8 + 1] = "", server[8 + 1] = "", output[32 + 1] = "", iv[12 + 1] = "0123456789ab";
+	struct { CK_OBJECT_HANDLE keys[4]; CK_BYTE *client, *server; } out = { { 0 }, client, server };
+	struct { CK_ULONG mac, key, iv; CK_BBOOL export; __typeof__(random) random; void *out; CK_MECHANISM_TYPE hash; }
+		material = { 160, 128, 64, CK_FALSE, random, &out, 0 }, material12 = { 160, 128, 0, CK_FALSE, random, &out, CKM_SHA256 };
+	CK_ULONG room = 32;
+	struct { CK_BYTE *seed; CK_ULONG n; CK_BYTE *label; CK_ULONG m; CK_BYTE *output; CK_ULONG *room; }
+		prf = { (CK_BYTE *)"seed", 4, (CK_BYTE *)"label", 5, output, &room };
+	struct { CK_MECHANISM_TYPE prf; CK_BYTE *label; CK_ULONG n; __typeof__(random) random; CK_BYTE *context; CK_ULONG m; }
+		kdf = { CKM_SHA256, (CK_BYTE *)"label", 5, random, NULL, 0 };
+	struct { CK_BYTE *iv, *password; CK_ULONG n; CK_BYTE *salt; CK_ULONG m, iterations; }
+		pbe = { client, (CK_BYTE *)"password", 8, (CK_BYTE *)"salt", 4, 1000 };
+	CK_MECHANISM generate = { CKM_PBE_SHA1_DES3_EDE_CBC, &pbe, sizeof(pbe) };
+	CK_GCM_PARAMS gcm = { iv, 12, 96, (CK_BYTE *)"aad", 3, 128 };
+	CK_OBJECT_HANDLE key = 0;
+
+	CHECK(derive("returned-master", CKM_TLS_MASTER_KEY_DERIVE, &master, offsetof(__typeof__(master), hash), &key) == 8);
+	CHECK(version.major == 3 && version.minor == 1);
+	CHECK(derive("returned-master12", 0x3e0, &master12, sizeof(master12), &key) == 8);
+	derive("returned-material", CKM_TLS_KEY_AND_MAC_DERIVE, &material, offsetof(__typeof__(material), hash), NULL);
+	CHECK(out.keys[0] == 0x11 && out.keys[1] == 0x12 && out.keys[2] == 0x13 && out.keys[3] == 0);
+	CHECK(!memcmp(client, "clientIV", 9) && !memcmp(server, "serverIV", 9));
+	memset(&out.keys, 0, sizeof(out.keys));
+	derive("returned-material12", 0x3e1, &material12, sizeof(material12), NULL);
+	CHECK(out.keys[2] == 0x13 && !memcmp(client, "clientIV", 9));
+	derive("returned-prf", CKM_TLS_PRF, &prf, sizeof(prf), NULL);
+	CHECK(room == 6 && !memcmp(output, "output", 7));
+	CHECK(derive("returned-kdf", 0x3e5, &kdf, sizeof(kdf), &key) == 8);
+	frame("returned-pbe");
+	RETURNS(CKR_OK, p11->C_GenerateKey(1, &generate, NULL, 0, &key));
+	CHECK(key == 8 && !memcmp(client, "01234567", 9));
+	pbe.iv = NULL;
+	frame("returned-pbe-none");
+	RETURNS(CKR_OK, p11->C_GenerateKey(1, &generate, NULL, 0, &key));
+	CHECK(!memcmp(client, "01234567", 9));
+	init("returned-gcm", CKM_AES_GCM, &gcm, sizeof(gcm));
+	CHECK(!memcmp(iv, "ba9876543210", 13));
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc == 2);
@@ -210,6 +265,7 @@ int main(int argc, char **argv)
 	attributes();
 	templates();
 	mechanisms();
+	returned();
 	new_functions(argv[1]);
 	RETURNS(CKR_OK, p11->C_Finalize(NULL));
 	return 0;
