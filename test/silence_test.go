@@ -19,7 +19,8 @@ const patientProbes = 10 * time.Second
 func newFar(t *testing.T, members int) (n *network, there *place) {
 	t.Helper()
 	n = newNetwork(t, members)
-	n.must(n.Set(`probe_timeout = "10s"`))
+	// Long enough that none but a probe can tell in time.
+	n.must(n.Set(`probe_timeout = "10s"`, `command_timeout = "50s"`))
 	_, there = n.elsewhere()
 	return n, there
 }
