@@ -13,8 +13,8 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// loginPatience is how long what needs every member waits for those that follow
-// a login (arrive.go).
+// loginPatience is how long Login waits for the members that follow it; slower ones
+// follow in the background (arrive.go).
 const loginPatience = 2 * time.Second
 
 // Login logs a user in. The PIN is tried on one member; only when that has
@@ -48,6 +48,9 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	for _, e := range events {
 		g.report(e)
 	}
+	// What comes after a login mostly needs the others, too; and an unclear
+	// answer of one member is passed on if there is no other (F1).
+	g.AwaitArrivals()
 	return pkcs11.CKR_OK
 }
 

@@ -196,6 +196,10 @@ func (s *session) publish(k *known) (known, pkcs11.RV) {
 		c.Template = c.Template.With(pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, false))
 	}
 	rv := s.write(func() pkcs11.RV { return s.raw.CopyObject(bg, &c) })
+	if rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY && c.Template.Find(pkcs11.CKA_EXTRACTABLE) != nil {
+		c.Template = c.Template.Without(pkcs11.CKA_EXTRACTABLE) // some tokens refuse to set what is set
+		rv = s.write(func() pkcs11.RV { return s.raw.CopyObject(bg, &c) })
+	}
 	var made known
 	switch {
 	case rv == pkcs11.CKR_OK:

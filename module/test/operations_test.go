@@ -148,6 +148,8 @@ func TestOperationsOfThreads(t *testing.T) {
 		c := v.command(t, "sharers")
 		c.Env = append(c.Env, "ONESLOT_SOCKET="+e.listen(t))
 		run(t, c)
+		o.mu.Lock()
+		defer o.mu.Unlock()
 		once := 0
 		for _, name := range o.seen {
 			if name == "X_SignOnce" {
