@@ -113,10 +113,13 @@ func newStage(t *testing.T, calm bool, seed uint64) *stage {
 	}
 	for i := range s.processes {
 		// They list the members in different order, and so have different primaries (G6).
-		s.processes[i] = launch(t, slices.Concat(s.members[i:], s.members[:i]), nil, func(e Event) {
+		p := launch(t, slices.Concat(s.members[i:], s.members[:i]), nil, func(e Event) {
 			s.log.Note("process %d: member %s: %v, %s %v", i, e.Member, e.To, e.Text, e.Cause)
 			s.look()
 		})
+		s.mu.Lock()
+		s.processes[i] = p // it may be reporting already
+		s.mu.Unlock()
 		s.bench(i).login()
 	}
 	s.ready()
