@@ -226,23 +226,43 @@ func TestATwinThatIsGoneAlready(t *testing.T) {
 	})
 }
 
-// K5: of two equal objects one that another process has renamed is destroyed, and
-// the other one is not.
+// K5, R3: of two equal objects one that another process has renamed is destroyed, and
+// the other one is not: neither by a member that is away for it all, or comes back
+// before the end, nor by those that have its record.
 func TestATwinThatWasRenamed(t *testing.T) {
 	for _, known := range []bool{true, false} {
-		w := begin(t, 3)
-		a, other := w.application(), w.application()
-		s, os := w.loggedIn(a), w.loggedIn(other)
-		mine := w.twin(a, s, "20260101")
-		theirs := w.find(other, os)[0]
-		second := w.twin(other, os, "")
-		if known {
-			w.find(a, s)
+		for _, c := range []string{"is there", "is away", "comes back"} {
+			t.Run(fmt.Sprintf("known %v, member c %s", known, c), func(t *testing.T) {
+				w := begin(t, 3)
+				a, other := w.application(), w.application()
+				s, os := w.loggedIn(a), w.loggedIn(other)
+				w.allReady(a)
+				w.allReady(other)
+				both := func(do func(*application)) { do(a); do(other) }
+				if c == "is away" {
+					both(func(a *application) { w.lose(a, "c") })
+				}
+				mine := w.twin(a, s, "20260101")
+				theirs := w.find(other, os)[0]
+				second := w.twin(other, os, "")
+				if known {
+					w.find(a, s)
+				}
+				w.call(other, &wire.SetAttributeValue{Session: os, Object: theirs, Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("new"))}}, pkcs11.CKR_OK)
+				if c == "comes back" {
+					both(func(a *application) { w.lose(a, "c") })
+					w.members["c"].Up()
+					both(w.allReady)
+				}
+				w.call(a, &wire.DestroyObject{Session: s, Object: mine}, pkcs11.CKR_OK)
+				if c == "is away" {
+					w.members["c"].Up()
+					both(w.allReady)
+				}
+				w.wantDates([]string{""})
+				w.wantFound(other, os, second)
+			})
 		}
-		w.call(other, &wire.SetAttributeValue{Session: os, Object: theirs, Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("new"))}}, pkcs11.CKR_OK)
-		w.call(a, &wire.DestroyObject{Session: s, Object: mine}, pkcs11.CKR_OK)
-		w.wantDates([]string{""})
-		w.wantFound(other, os, second)
 	}
 }
 

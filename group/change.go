@@ -204,7 +204,7 @@ func (g *Group) intend(l *link, intent record) (written bool, rv pkcs11.RV, err 
 // for those that cannot be told. No member becomes ready meanwhile (quiet.go).
 func (g *Group) follower(c *change) pkcs11.RV {
 	for _, l := range g.readyBut(c.changed[0].seat) {
-		rv, err := g.onObject(l, c.resolve, func(object uint64) (pkcs11.RV, error) {
+		rv, err := g.onObject(l, g.onFollower(c), func(object uint64) (pkcs11.RV, error) {
 			call := c.call(object)
 			if _, err := l.do(g.ctx, g.limits(nil), call); err != nil {
 				return 0, err

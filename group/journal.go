@@ -46,7 +46,7 @@ type record struct {
 	Time     time.Time       `json:"time"`
 	Identity wire.Identity   `json:"identity"`
 	With     []wire.Identity `json:"with,omitempty"`  // what was created together with it
-	Twins    *twins          `json:"twins,omitempty"` // what else has this identity, label and ID; nil: nothing
+	Twins    *twins          `json:"twins,omitempty"` // what else has this identity; nil: nothing
 	Changes  pkcs11.Template `json:"changes,omitempty"`
 	Open     bool            `json:"open,omitempty"` // the creation is not over
 	By       string          `json:"by,omitempty"`   // of a roster: the group; else the process that wrote it
@@ -134,13 +134,14 @@ type copyOf struct {
 // readRecords reads the journal of a member.
 func (g *Group) readRecords(l *link) (out []copyOf, records []record, err error) {
 	var call wire.Records
+	login := g.loginOf(l)
 	if err := l.spare(g.ctx, g.limits(nil), &call); err != nil {
 		return nil, nil, err
 	}
 	switch call.RV {
 	case pkcs11.CKR_OK:
 	case pkcs11.CKR_USER_NOT_LOGGED_IN, pkcs11.CKR_FUNCTION_NOT_SUPPORTED:
-		if blame(call.RV, g.someoneLoggedIn()) == device {
+		if blame(call.RV, login != 0 && login == g.loginOf(l)) == device {
 			return nil, nil, errRefused(call.Number(), call.RV) // it has lost the login
 		}
 		return nil, nil, nil // read again after login; or the token keeps none
@@ -157,6 +158,17 @@ func (g *Group) readRecords(l *link) (out []copyOf, records []record, err error)
 	}
 	g.learn(l, records)
 	return out, records, nil
+}
+
+// loginOf is which login of the group a member has, 0 for none. What it answers to
+// a question that was under way when that changed is not held against it.
+func (g *Group) loginOf(l *link) uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.user == nil || l.seat.link != l || l.seat.login != g.logins {
+		return 0
+	}
+	return g.logins
 }
 
 func (g *Group) someoneLoggedIn() bool {

@@ -4,6 +4,7 @@ package group
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,11 +26,11 @@ func traitsOf(id *wire.Identity, do func(wire.Call) error) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(values, "\n")))), err
 }
 
-// twins are the objects of one identity, label and ID besides the one that a
-// record is about, when it was written. An event is carried out on members that
-// have done so already, and must not go on to the twins there.
+// twins are the objects of one identity besides the one that a record is about,
+// when it was written. An event is carried out on members that have done so already,
+// or never had the object, and must not go on to the twins there.
 type twins struct {
-	Others int    `json:"others"`           // how many there are
+	Others int    `json:"others"`           // how many of them have its label and ID, too
 	Alike  int    `json:"alike,omitempty"`  // those among them that have the same traits
 	Traits string `json:"traits,omitempty"` // of the object, before the event; empty: not known
 }
@@ -43,23 +44,20 @@ func (g *Group) distinguish(c *change, p *Place, object uint64) (pkcs11.RV, erro
 	if err != nil || rv != pkcs11.CKR_OK {
 		return rv, err
 	}
-	if mine == nil { // another process has given it another label
+	if mine == nil { // another process may have destroyed it
 		identify := wire.Identify{Object: object}
 		if _, err := p.Do(&identify); err != nil || identify.RV != pkcs11.CKR_OK {
 			return identify.RV, err
-		}
-		if found, mine, rv, err = p.equals(keep(identify.Identity), object); err != nil || rv != pkcs11.CKR_OK {
-			return rv, err
 		}
 	}
 	c.known = true
 	if mine == nil {
 		return pkcs11.CKR_OK, nil // it is there, and nobody can tell what it is
 	}
-	all := called(found, mine)
-	if len(all) == 1 {
-		return pkcs11.CKR_OK, nil
+	if len(found) == 1 {
+		return pkcs11.CKR_OK, nil // whatever it is called elsewhere, it is this one
 	}
+	all := called(found, mine)
 	t := &twins{Others: len(all) - 1}
 	alike := make(map[string]int)
 	for _, id := range all {
@@ -73,24 +71,30 @@ func (g *Group) distinguish(c *change, p *Place, object uint64) (pkcs11.RV, erro
 	}
 	t.Alike = alike[t.Traits] - 1
 	for _, r := range []*record{&c.record, &c.intent} {
-		r.Twins, r.Identity = t, keep(*mine)
+		r.Twins, r.Identity = t, keep(*mine) // another process may have renamed it
 	}
 	return pkcs11.CKR_OK, nil
 }
 
-// equals finds the objects of an identity on a member, and among them the one with
-// a handle.
+// equals finds the token objects of an identity on a member, whatever their label
+// and ID, and among them the one with a handle.
 func (p *Place) equals(id wire.Identity, object uint64) (found []wire.Identity, mine *wire.Identity, rv pkcs11.RV, err error) {
+	id.Label, id.ID = nil, nil // those who hear of a change must know of twins by other names, too
 	find := wire.Resolve{Wanted: id}
 	if _, err := p.Do(&find); err != nil || find.RV != pkcs11.CKR_OK {
 		return nil, nil, find.RV, err
 	}
 	for i := range find.Found {
-		if find.Found[i].Object == object {
-			mine = &find.Found[i]
+		if f := &find.Found[i]; f.Flags&wire.OnToken != 0 {
+			found = append(found, *f)
 		}
 	}
-	return find.Found, mine, pkcs11.CKR_OK, nil
+	for i := range found {
+		if found[i].Object == object {
+			mine = &found[i]
+		}
+	}
+	return found, mine, pkcs11.CKR_OK, nil
 }
 
 // called are the token objects of an identity that have its label and ID.
@@ -127,8 +131,40 @@ func (g *Group) meant(l *link, r *record, found []wire.Identity) (*wire.Identity
 	switch {
 	case r.Twins.Traits != "" && len(alike) > r.Twins.Alike:
 		return alike[0], nil
-	case r.Op == opDestroy && len(all) > r.Twins.Others:
+	case (r.Op == opDestroy || r.Twins.Others == 0) && len(all) > r.Twins.Others:
 		return all[0], nil
 	}
 	return nil, nil
+}
+
+// onFollower is the resolver of a change for the members after the primary. Who does
+// not know that another process has renamed the object finds nothing by the name from
+// before, or a twin that has it. Then the record says which one is meant, as it does to
+// those that read it.
+func (g *Group) onFollower(c *change) Resolver {
+	if c.record.Twins == nil {
+		return c.resolve
+	}
+	return func(p *Place, stale uint64) (uint64, pkcs11.RV, error) {
+		object, rv, err := c.resolve(p, stale)
+		nowhere := errors.Is(err, ErrElsewhere)
+		if !nowhere && (err != nil || rv != pkcs11.CKR_OK) {
+			return object, rv, err
+		}
+		found, mine, rv, err := p.equals(c.record.Identity, object)
+		switch {
+		case err != nil || rv != pkcs11.CKR_OK:
+			return 0, rv, err
+		case !nowhere && (mine == nil || nameOf(mine) == nameOf(&c.record.Identity)):
+			return object, pkcs11.CKR_OK, nil
+		}
+		meant, err := g.meant(p.link, &c.record, found)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case meant == nil:
+			return 0, 0, ErrElsewhere
+		}
+		return meant.Object, pkcs11.CKR_OK, nil
+	}
 }
