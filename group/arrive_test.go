@@ -147,3 +147,26 @@ func TestALoginThatIsLateIsTakenBack(t *testing.T) {
 		}
 	})
 }
+
+// G7: a new PIN waits for members that come back just now, if only for so long.
+func TestANewPINWaitsForWhoComesBack(t *testing.T) {
+	for takes, want := range map[time.Duration]pkcs11.RV{3 * time.Second: pkcs11.CKR_OK, 10 * time.Second: pkcs11.CKR_DEVICE_ERROR} {
+		synctest.Test(t, func(t *testing.T) {
+			b, slow := startSlowly(t, 0, nil)
+			b.login()
+			b.down(1)
+			b.members[1].Up()
+			slow.Store(int64(takes))
+			b.await(1, Connecting)
+			begin := time.Now()
+			if rv := b.g.SetPIN(pkcs11.PIN(pin), pkcs11.PIN("5678")); rv != want || time.Since(begin) > arrivalPatience {
+				t.Errorf("who takes %v: %v after %v", takes, rv, time.Since(begin))
+			}
+			for _, m := range b.members {
+				if changed := m.Token.PIN() == "5678"; changed != (want == pkcs11.CKR_OK) {
+					t.Errorf("who takes %v: member %s has PIN %q", takes, m.Name(), m.Token.PIN())
+				}
+			}
+		})
+	}
+}

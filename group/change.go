@@ -212,6 +212,8 @@ func (g *Group) follower(c *change) pkcs11.RV {
 			return call.Result(), nil
 		})
 		switch {
+		case errors.Is(err, ErrElsewhere) && len(c.record.Identity.Fingerprint) == 0:
+			c.told[l.seat] = true // it is nobody's copy, and no record could tell which it was
 		case errors.Is(err, ErrElsewhere):
 			// Another process may just be copying it there, as it was before.
 		case err != nil:

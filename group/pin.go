@@ -17,9 +17,12 @@ import (
 var errAway = errors.New("the PIN is not changed while a member is away: it would keep the old one")
 
 // SetPIN changes the PIN on all members or on none (G7, field-F4). A member that
-// refuses, or fails, gets those before it their old PIN back.
+// refuses, or fails, gets those before it their old PIN back. One that starts,
+// comes back or follows a login just now is waited for.
 func (g *Group) SetPIN(old, new pkcs11.PIN) pkcs11.RV {
-	g.AwaitArrivals()
+	ctx, cancel := context.WithTimeout(g.ctx, arrivalPatience)
+	g.Settle(ctx)
+	cancel()
 	if len(g.away()) > 0 {
 		g.report(Event{Time: time.Now(), Code: ChangeMissed, Group: g.name, Cause: errAway, Text: "C_SetPIN was refused"})
 		return pkcs11.CKR_DEVICE_ERROR

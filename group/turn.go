@@ -36,8 +36,10 @@ func (g *Group) underWay(e *entry) bool {
 	case opCreate:
 		return e.Open
 	case opChange, opDestroy:
-		return len(e.left) > 1 && slices.ContainsFunc(e.at, func(c copyOf) bool {
-			return slices.ContainsFunc(e.left, func(name string) bool { return g.called(c.link.seat, name) })
+		// Once one that has confirmed holds the record, the change is over: those who
+		// are left did not have the object, or were away.
+		return len(e.left) > 1 && len(e.at) > 0 && !slices.ContainsFunc(e.at, func(c copyOf) bool {
+			return !slices.ContainsFunc(e.left, func(name string) bool { return g.called(c.link.seat, name) })
 		})
 	}
 	return false

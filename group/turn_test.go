@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"oneslot.dev/oneslot/member/fake"
@@ -71,5 +72,59 @@ func TestTwoChangesAtTheSameTime(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// K5, R3: what only one member had leaves the others, who have never had it, to
+// follow a record; nobody waits for that as for a change under way. What nothing can
+// be recognised by leaves no record at all.
+func TestWhatOnlyOneHadIsDestroyedAtOnce(t *testing.T) {
+	for value, records := range map[string]int{"": 0, "value": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			b := start(t, 3, nil)
+			b.login()
+			l := b.g.seats[0].link
+			made := wire.CreateObject{Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_VALUE, []byte(value))}}
+			b.on(l, &made)
+			out := wire.Export{Object: made.Object}
+			b.on(l, &out)
+			b.on(l, &wire.Import{Blob: out.Blob, Token: true})
+			found, err := b.g.list(l)
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			if rv := b.g.Destroy(found[0], func(p *Place, _ uint64) (uint64, pkcs11.RV, error) {
+				if p.seat != l.seat {
+					return 0, 0, ErrElsewhere
+				}
+				return found[0].Object, pkcs11.CKR_OK, nil
+			}); rv != pkcs11.CKR_OK {
+				t.Fatal(rv)
+			}
+			if n := b.members[0].Token.JournalLength(); n != records {
+				t.Errorf("%q: %d records", value, n)
+			}
+			if rv := b.g.Logout(); rv != pkcs11.CKR_OK {
+				t.Fatal(rv)
+			}
+			begin := time.Now()
+			b.login()
+			if took := time.Since(begin); took >= turnPatience/2 {
+				t.Errorf("%q: the members follow a login in %v", value, took)
+			}
+			for _, m := range b.members {
+				if len(m.Token.Keys()) > 0 || m.Token.JournalLength() > 0 {
+					t.Errorf("%q: member %s has %v and keeps %v", value, m.Name(), m.Token.Keys(), m.Token.Journal())
+				}
+			}
+		})
+	}
+}
+
+// on makes a call on one member, past the group.
+func (b *bench) on(l *link, call wire.Call) {
+	b.t.Helper()
+	if _, err := l.background(b.t.Context(), b.g.limits(nil), call); err != nil || call.Result() != pkcs11.CKR_OK {
+		b.t.Fatalf("%v: %v %v", call.Number(), call.Result(), err)
 	}
 }

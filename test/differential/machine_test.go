@@ -25,6 +25,7 @@ type machine struct {
 	errors strings.Builder
 
 	slot uint64
+	log  string // the engine's; a bare token has none
 }
 
 func start(driver, name, module string, environment ...string) (*machine, error) {
@@ -46,6 +47,19 @@ func start(driver, name, module string, environment ...string) (*machine, error)
 func (m *machine) stop() {
 	m.pipe.Close()
 	m.cmd.Wait()
+}
+
+// said is the end of the engine's log, for a failure.
+func (m *machine) said() string {
+	if m.log == "" {
+		return ""
+	}
+	log, err := os.ReadFile(m.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.SplitAfter(string(log), "\n")
+	return fmt.Sprintf("the log of %s:\n%s", m.name, strings.Join(lines[max(0, len(lines)-30):], ""))
 }
 
 // functions is the place of each function in CK_FUNCTION_LIST.

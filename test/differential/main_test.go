@@ -105,7 +105,7 @@ func worlds(dir string) error {
 		if err != nil {
 			return err
 		}
-		softhsm = c.SoftHSM
+		m.log, softhsm = c.Log, c.SoftHSM
 		groups = append(groups, m)
 	}
 	bare, err := bareToken(driver, filepath.Join(dir, "bare"), softhsm)

@@ -99,8 +99,8 @@ func (w *world) all(name, what string, build func(side int, c *call)) *answer {
 		w.over = true
 		return a
 	}
-	w.Fatalf("%s(%s):\n%s: %s\n%s: %s\n%s: %s\nbefore:\n%s", name, what, sides[0].name, described[0],
-		sides[1].name, described[1], sides[2].name, described[2], strings.Join(w.log[:len(w.log)-1], "\n"))
+	w.Fatalf("%s(%s):\n%s: %s\n%s: %s\n%s: %s\nbefore:\n%s\n%s%s", name, what, sides[0].name, described[0],
+		sides[1].name, described[1], sides[2].name, described[2], strings.Join(w.log[:len(w.log)-1], "\n"), sides[1].said(), sides[2].said())
 	return a
 }
 
