@@ -9,11 +9,10 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// An application is served as soon as one member is ready, at the start and
-// after a login; the others join as in any recovery. What needs them all waits
-// for them here, as long as C_Initialize would have: a creation, for its copies
-// (K1, K3), other changes, what the tokens have in common (G3, G8), and a search
-// that found nothing.
+// An application is served as soon as one member is ready; the others join as in
+// any recovery. What needs them all waits for them here, as long as C_Initialize
+// would have: a login, a creation, for its copies (K1, K3), other changes, what the
+// tokens have in common (G3, G8), and a search that found nothing.
 
 // arrivalPatience is how long members that start are waited for.
 const arrivalPatience = 4 * time.Second
