@@ -10,7 +10,7 @@
 
 BUILD ?= build
 FUZZTIME ?= 5s
-TIMEOUT ?= 1200s
+TIMEOUT ?= 2400s
 VERSION ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
