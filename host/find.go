@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -43,31 +42,17 @@ func (s *session) Find(_ context.Context, c *wire.Find) pkcs11.RV {
 	return pkcs11.CKR_OK
 }
 
-// How long an object that was found is looked at again when it cannot be read.
-const (
-	readAgainFirst = time.Millisecond
-	readAgainFor   = 200 * time.Millisecond
-)
-
 // identifyFound identifies an object that a search has just found. While another
 // session makes or destroys it, SoftHSM 2.6.1 shows it and answers questions
 // about it with CKR_GENERAL_ERROR or CKR_ATTRIBUTE_VALUE_INVALID: a moment later
 // it is complete, or gone, which CKR_OBJECT_HANDLE_INVALID says. An object that
 // stays unreadable is an error: what is left out would seem not to be there.
-func (s *session) identifyFound(object uint64) (known, pkcs11.RV) {
-	begin := time.Now()
-	for pause := readAgainFirst; ; pause *= 2 {
-		k, rv := s.identify(object)
-		switch rv {
-		case pkcs11.CKR_GENERAL_ERROR, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_FUNCTION_FAILED:
-		default:
-			return k, rv
-		}
-		if time.Since(begin)+pause > readAgainFor {
-			return known{}, rv
-		}
-		<-time.NewTimer(pause).C
-	}
+func (s *session) identifyFound(object uint64) (k known, rv pkcs11.RV) {
+	rv = untilClear(func() (rv pkcs11.RV) {
+		k, rv = s.identify(object)
+		return rv
+	}, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID)
+	return k, rv
 }
 
 // Identify says which object one is.

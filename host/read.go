@@ -4,6 +4,8 @@ package host
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -104,8 +106,36 @@ func roomFor(t pkcs11.AttributeType) uint64 {
 	return shortRoom
 }
 
+// How long a question is put again to a token that gives no clear answer.
+const (
+	askAgainFirst = time.Millisecond
+	askAgainFor   = 200 * time.Millisecond
+)
+
+// untilClear asks a token something that changes nothing, and again for a while if
+// the answer says nothing: SoftHSM 2.6.1 answers so while another process writes
+// what is asked for. unclear are answers that say no more to this question.
+func untilClear(ask func() pkcs11.RV, unclear ...pkcs11.RV) (rv pkcs11.RV) {
+	unclear = append(unclear, pkcs11.CKR_GENERAL_ERROR, pkcs11.CKR_FUNCTION_FAILED)
+	begin := time.Now()
+	for pause := askAgainFirst; ; pause *= 2 {
+		if rv = ask(); !slices.Contains(unclear, rv) || time.Since(begin)+pause > askAgainFor {
+			return rv
+		}
+		<-time.NewTimer(pause).C
+	}
+}
+
 // objects finds objects by their attributes.
-func (s *session) objects(template pkcs11.Template) ([]uint64, pkcs11.RV) {
+func (s *session) objects(template pkcs11.Template) (all []uint64, rv pkcs11.RV) {
+	rv = untilClear(func() (rv pkcs11.RV) {
+		all, rv = s.objectsOnce(template)
+		return rv
+	})
+	return all, rv
+}
+
+func (s *session) objectsOnce(template pkcs11.Template) ([]uint64, pkcs11.RV) {
 	rv := s.raw.FindObjectsInit(bg, &wire.FindObjectsInit{Template: template})
 	if rv != pkcs11.CKR_OK {
 		return nil, rv

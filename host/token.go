@@ -58,7 +58,11 @@ func (t *Token) Open(view wire.View) (wire.HostSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, rv := t.module.TokenInfo(slot)
+	var info pkcs11.TokenInfo
+	rv := untilClear(func() (rv pkcs11.RV) {
+		info, rv = t.module.TokenInfo(slot)
+		return rv
+	})
 	if rv != pkcs11.CKR_OK {
 		return nil, fmt.Errorf("%s: slot %d: C_GetTokenInfo: %w", t.config.Module, slot, rv)
 	}
