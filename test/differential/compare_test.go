@@ -95,15 +95,25 @@ func (w *world) found(side int, c *call, o output) []int {
 	n := c.ulongAt(o.length, 0)
 	var all []int
 	for i := range n {
-		o := w.numberOf(side, c.ulongAt(o.buffer, int(8*i)))
-		if o < 0 && side == 0 && w.remnants {
+		handle := c.ulongAt(o.buffer, int(8*i))
+		o := w.numberOf(side, handle)
+		switch {
+		case o >= 0 || !w.remnants:
+		case side == 0: // a remnant, or what bare SoftHSM calls otherwise since the last login
 			remnants.count++
+			continue
+		case w.survived(side, handle): // the same of a group
 			continue
 		}
 		all = append(all, o)
 	}
 	slices.Sort(all)
 	return all
+}
+
+// survived says whether a handle is that of a token object from before a logout.
+func (w *world) survived(side int, handle uint64) bool {
+	return slices.ContainsFunc(w.objects, func(o *object) bool { return o.survives && o.handles[side] == handle })
 }
 
 func (w *world) numberOf(side int, handle uint64) int {

@@ -85,6 +85,9 @@ func (w *world) forget(which func(*object) bool) {
 // loggedOut is what the end of a login does to handles of private objects.
 func (w *world) loggedOut() {
 	w.user, w.stale = -1, true
+	for _, o := range w.objects {
+		o.survives = o.survives || o.private && o.owner == nil && !o.gone
+	}
 	w.forget(func(o *object) bool { return o.private })
 }
 

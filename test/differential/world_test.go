@@ -49,6 +49,8 @@ type object struct {
 	owner   *session // of a session object
 	private bool
 	gone    bool
+
+	survives bool // the end of a login, on the token: searches find it again
 }
 
 // An answer is what one call gave on all sides.
