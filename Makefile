@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-#   make build    the module and both programs, in build/
+#   make build    the module and the programs, in build/
 #   make demo     three HSMs, one slot; one is killed, one stopped, nothing fails
 #   make test     everything that has to pass
 #   make check    the same with staticcheck and longer fuzzing

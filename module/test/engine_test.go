@@ -44,8 +44,8 @@ type testEngine struct {
 
 	frames  bool            // answers with package wire instead
 	framed  func(wire.Call) // fills in what it answers then
-	closing uint32 // the call after whose answer the connection ends
-	slow    uint32 // the call that is answered after signs of life only
+	closing uint32          // the call after whose answer the connection ends
+	slow    uint32          // the call that is answered after signs of life only
 
 	mu    sync.Mutex // guards what follows
 	calls map[uint32]int
