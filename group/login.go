@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"oneslot.dev/oneslot/member"
@@ -21,6 +22,9 @@ const loginPatience = 2 * time.Second
 // accepted it do the others get it (F7). It is kept until Logout for members
 // that come back (R4).
 func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
+	// A member that is compared without a login, with one that has it, would seem
+	// to lack all private objects.
+	g.AwaitArrivals()
 	accepted, rv := g.loginFirst(kind, pin, false)
 	if rv == notCompared {
 		// No token could compare the PIN. They are built up anew and asked
@@ -50,7 +54,10 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	}
 	// What comes after a login mostly needs the others, too; and an unclear
 	// answer of one member is passed on if there is no other (F1).
-	g.AwaitArrivals()
+	g.awaitArrivals(func() bool { return !slices.ContainsFunc(g.seats, func(s *seat) bool { return s.state == Syncing }) })
+	g.mu.Lock()
+	g.arriving = time.Time{} // who is not here by now was waited for
+	g.mu.Unlock()
 	return pkcs11.CKR_OK
 }
 
