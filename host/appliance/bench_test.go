@@ -38,7 +38,6 @@ type bench struct {
 	folder   string
 	stop     context.CancelFunc
 	done     chan struct{}
-	second   *client
 
 	mu  sync.Mutex // guards log
 	log strings.Builder
@@ -300,13 +299,4 @@ func has(line string, words []string) bool {
 func (a *application) works() {
 	a.t.Helper()
 	a.must(&wire.Probe{})
-}
-
-// client2 is one more registered client's way in.
-func (b *bench) client2(t *testing.T) *remote.Member {
-	t.Helper()
-	if b.second == nil {
-		b.second = b.client("second", ca)
-	}
-	return b.second.member("ca")
 }
