@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
 	"oneslot.dev/oneslot/group"
@@ -53,7 +54,9 @@ func (t *objects) join(o *object, id *wire.Identity) (rank int) {
 }
 
 // renamed has searches find a token object by its new label or CKA_ID. Its
-// handle stays the one that the application knows.
+// handle stays the one that the application knows. A search by another thread, or
+// after another process gave it the same name, may have seen it under that
+// already: then it has that handle, too.
 func (t *objects) renamed(slot *slot, o *object) {
 	if o.owner != nil || o.handle&tokenHandle == 0 {
 		return
@@ -65,11 +68,47 @@ func (t *objects) renamed(slot *slot, o *object) {
 		return
 	}
 	t.leave(o)
+	if t.merge(o, familyOf(&id)) {
+		return
+	}
 	rank := t.join(o, &id)
 	if handle := identityHandle(slot, &id, rank); t.by[handle] == nil {
 		t.by[handle] = o
 		o.later = append(o.later, handle)
 	}
+}
+
+// merge has an object take the place of one in a family that is the same: some
+// member has both at one place. It is false if there is none. Callers hold the
+// mutex.
+func (t *objects) merge(o *object, kin familyKey) bool {
+	f := t.families[kin]
+	if f == nil {
+		return false
+	}
+	i := slices.IndexFunc(f.objects, func(other *object) bool { return other.meets(o) })
+	if i < 0 {
+		return false
+	}
+	for _, handle := range append(f.objects[i].later, f.objects[i].handle) {
+		t.by[handle] = o
+		o.later = append(o.later, handle)
+	}
+	f.objects[i], o.kin = o, kin
+	return true
+}
+
+// meets says whether two objects are at one place.
+func (o *object) meets(other *object) bool {
+	other.mu.Lock()
+	places := maps.Clone(other.places)
+	other.mu.Unlock()
+	for seat, at := range places {
+		if o.isAt(seat, at) {
+			return true
+		}
+	}
+	return false
 }
 
 // plain says whether the handle of an object is the one that it would have if it

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"oneslot.dev/oneslot/group"
+	"oneslot.dev/oneslot/member/fake"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
@@ -283,4 +284,37 @@ func TestDestroyWithoutIdentity(t *testing.T) {
 	}
 	w.call(a, &wire.FindObjectsFinal{Session: s}, pkcs11.CKR_OK)
 	w.wantDates(nil)
+}
+
+// H1, H4: an object that is found while the application gives it another name is the
+// same one, under either handle, and not one of two: what destroys it reaches all
+// members.
+func TestFoundWhileItIsRenamed(t *testing.T) {
+	for _, by := range []string{"the handle it was made with", "the handle it was found by"} {
+		w := begin(t, 3)
+		a := w.application()
+		s, other := w.loggedIn(a), w.open(a, pkcs11.CKF_RW_SESSION)
+		w.allReady(a)
+		made := w.twin(a, s, "")
+		var found []uint64
+		w.members["b"].Script(func(c wire.Call) fake.Outcome { // a has the new name by now
+			if c.Number() == wire.NumberSetAttributeValue {
+				found = w.find(a, other)
+			}
+			return fake.Answered
+		})
+		w.call(a, &wire.SetAttributeValue{Session: s, Object: made, Template: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("new"))}}, pkcs11.CKR_OK)
+		if len(found) != 1 {
+			t.Fatalf("found %x while it was renamed", found)
+		}
+		w.wantFound(a, s, made)
+		handles := []uint64{made, found[0]}
+		if by != "the handle it was made with" {
+			slices.Reverse(handles)
+		}
+		w.call(a, &wire.DestroyObject{Session: s, Object: handles[0]}, pkcs11.CKR_OK)
+		w.wantDates(nil)
+		w.wantFound(a, s)
+		w.call(a, &wire.SignInit{Session: s, Key: handles[1]}, pkcs11.CKR_KEY_HANDLE_INVALID)
+	}
 }
