@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,8 +45,8 @@ type application struct {
 	mu          sync.RWMutex // guards what follows
 	slots       []*slot      // in the order of C_GetSlotList; never changed in place, see reload.go
 	sessions    map[uint64]*session
-	sockets     map[*net.UnixConn]struct{}
-	connections sync.WaitGroup // further connections; none is added once closed
+	further     map[*wire.Frames]struct{} // connections but the first
+	connections sync.WaitGroup            // of them; none is added once closed
 	closed      bool
 }
 
@@ -55,7 +54,7 @@ func newApplication(e *Engine, hello *wire.Hello) *application {
 	cfg := e.present()
 	a := &application{
 		engine: e, began: cfg, name: string(hello.Name.Data), pid: hello.Pid, begun: time.Now(),
-		events: newSlotEvents(), sessions: make(map[uint64]*session), sockets: make(map[*net.UnixConn]struct{}),
+		events: newSlotEvents(), sessions: make(map[uint64]*session), further: make(map[*wire.Frames]struct{}),
 	}
 	a.log = e.log.With("application", a.name, "pid", a.pid)
 	a.ctx, a.stop = context.WithCancel(context.Background())
@@ -122,20 +121,20 @@ func (a *application) offers() pkcs11.RV {
 }
 
 // adopt answers a further connection. It is false when the application is gone.
-func (a *application) adopt(conn *net.UnixConn) bool {
+func (a *application) adopt(frames *wire.Frames) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return false
 	}
-	a.sockets[conn] = struct{}{}
+	a.further[frames] = struct{}{}
 	a.connections.Go(func() {
 		defer func() {
 			a.mu.Lock()
-			delete(a.sockets, conn)
+			delete(a.further, frames)
 			a.mu.Unlock()
 		}()
-		a.answer(wire.NewAttachedFrames(conn))
+		a.answer(frames)
 	})
 	return true
 }
@@ -145,8 +144,8 @@ func (a *application) disconnect() {
 	a.stop()
 	a.mu.Lock()
 	a.closed = true
-	for conn := range a.sockets {
-		conn.Close()
+	for frames := range a.further {
+		frames.Close()
 	}
 	a.mu.Unlock()
 }

@@ -123,8 +123,8 @@ func (e *Engine) track(app *application, here bool) {
 // answer answers the calls of one connection until it ends.
 func (a *application) answer(frames *wire.Frames) {
 	defer frames.Close()
-	for {
-		call, err := frames.Next()
+	call, err := frames.Next()
+	for ; ; call, err = frames.ReplyNext(call, carriesSecret(call)) {
 		if err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 				a.log.Warn("a connection of the application ended", "reason", err)
@@ -137,24 +137,17 @@ func (a *application) answer(frames *wire.Frames) {
 			a.log.Warn("a connection of the application ended", "reason", fmt.Sprintf("an application may not call %v", call.Number()))
 			return
 		}
-		err = frames.Reply(call)
-		if carriesSecret(call) {
-			frames.Wipe()
-		}
-		if err != nil {
-			return
-		}
 	}
 }
 
 // attach takes a further connection of the application.
 func (a *application) attach(frames *wire.Frames) pkcs11.RV {
-	conn, err := frames.Attached()
+	further, err := frames.Attached()
 	if err != nil {
 		return pkcs11.CKR_FUNCTION_REJECTED
 	}
-	if !a.adopt(conn) {
-		conn.Close()
+	if !a.adopt(further) {
+		further.Close()
 		return pkcs11.CKR_CRYPTOKI_NOT_INITIALIZED
 	}
 	return pkcs11.CKR_OK

@@ -50,9 +50,9 @@ func (w *watched) Open(view wire.View) (wire.HostSession, error) {
 	return &watchedSession{s.(directSession), w}, nil
 }
 
-func (s *watchedSession) Direct(fd uintptr) ([]byte, error) {
+func (s *watchedSession) Direct(in, out uintptr) ([]byte, error) {
 	s.of.entered.Add(1)
-	pending, err := s.directSession.Direct(fd)
+	pending, err := s.directSession.Direct(in, out)
 	if len(pending) > 0 {
 		s.of.given.Add(1)
 	}

@@ -14,7 +14,6 @@ void call_start(struct call *c, struct connection *n, uint32_t number)
 {
 	*c = (struct call){
 		.number = number,
-		.passed = -1,
 		.connection = n,
 		.length = REQUEST_HEADER,
 	};

@@ -31,7 +31,7 @@ struct call {
 	CK_RV rv;	/* the first error, then what the engine answered */
 	bool broken;	/* the reply cannot be believed, nor the connection */
 	uint32_t number;
-	int passed;	/* descriptor to send along, or -1 */
+	const int *passed;	/* two descriptors to send along, or NULL */
 	struct connection *connection;
 	size_t length;	/* of the frame in the connection's buffer */
 	size_t at;	/* next byte of the reply */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* Integers travel as they stand in memory, here and in attribute values. */
@@ -29,22 +30,14 @@ static uint32_t u32_at(const uint8_t *p)
 	return v;
 }
 
-bool connection_open(struct connection *n, int fd)
+static bool descriptor_open(struct descriptor *d, int fd)
 {
 	struct stat s;
 
-	n->buffer = malloc(BUFFER_START);
-	if (!n->buffer || fstat(fd, &s)) {
-		free(n->buffer);
-		n->buffer = NULL;
-		close(fd);
+	if (fstat(fd, &s))
 		return false;
-	}
-	n->capacity = BUFFER_START;
-	n->used = 0;
-	n->limit = FRAME_MAX;
-	n->inode = s.st_ino;
-	atomic_store(&n->fd, fd);
+	d->inode = s.st_ino;
+	atomic_store(&d->fd, fd);
 	return true;
 }
 
@@ -52,13 +45,67 @@ bool connection_open(struct connection *n, int fd)
  * Applications that become daemons close every descriptor and open files of
  * their own, so a number is closed only while it is the socket it used to be.
  */
-void connection_disown(struct connection *n)
+static void descriptor_close(struct descriptor *d)
 {
-	int fd = atomic_exchange(&n->fd, -1);
+	int fd = atomic_exchange(&d->fd, -1);
 	struct stat s;
 
-	if (fd >= 0 && !fstat(fd, &s) && S_ISSOCK(s.st_mode) && s.st_ino == n->inode)
+	if (fd >= 0 && !fstat(fd, &s) && S_ISSOCK(s.st_mode) && s.st_ino == d->inode)
 		close(fd);
+}
+
+static int receiving(const struct connection *n)
+{
+	return n->in.fd >= 0 ? n->in.fd : n->out.fd;
+}
+
+void connection_create(struct connection *n)
+{
+	atomic_init(&n->out.fd, -1);
+	atomic_init(&n->in.fd, -1);
+}
+
+bool connection_open(struct connection *n, int out, int in)
+{
+	const struct timeval silence = { SILENCE_MS / 1000, SILENCE_MS % 1000 * 1000 };
+
+	setsockopt(in < 0 ? out : in, SOL_SOCKET, SO_RCVTIMEO, &silence, sizeof(silence));
+	n->buffer = malloc(BUFFER_START);
+	n->capacity = BUFFER_START;
+	n->used = 0;
+	n->limit = FRAME_MAX;
+	if (n->buffer && (in < 0 || descriptor_open(&n->in, in))) {
+		if (descriptor_open(&n->out, out))
+			return true;
+		atomic_store(&n->in.fd, -1);
+	}
+	free(n->buffer);
+	n->buffer = NULL;
+	close(out);
+	if (in >= 0)
+		close(in);
+	return false;
+}
+
+void connection_disown(struct connection *n)
+{
+	descriptor_close(&n->out);
+	descriptor_close(&n->in);
+}
+
+void connection_shut(struct connection *n)
+{
+	if (n->out.fd >= 0)
+		shutdown(n->out.fd, SHUT_RDWR);
+	if (n->in.fd >= 0)
+		shutdown(n->in.fd, SHUT_RDWR);
+}
+
+bool connection_attended(struct connection *n)
+{
+	char byte;
+
+	return recv(receiving(n), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
 void connection_close(struct connection *n)
@@ -126,64 +173,70 @@ static bool wait_for(int fd, short event, int64_t deadline)
 
 static bool passing(int error) { return error == EAGAIN || error == EINTR; }
 
-static ssize_t send_some(int fd, const uint8_t *data, size_t length, int passed)
+/* A SIGPIPE would be the application's. */
+#define HOW (MSG_NOSIGNAL | MSG_DONTWAIT)
+
+static ssize_t send_passing(int fd, const uint8_t *data, size_t length, const int passed[2])
 {
 	union {
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(2 * sizeof(int))];
 		struct cmsghdr header;
 	} ancillary = { 0 };
 	struct iovec v = { (void *)data, length };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
 
-	if (passed >= 0) {
-		ancillary.header.cmsg_level = SOL_SOCKET;
-		ancillary.header.cmsg_type = SCM_RIGHTS;
-		ancillary.header.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&ancillary.header), &passed, sizeof(int));
-		m.msg_control = &ancillary;
-		m.msg_controllen = sizeof(ancillary.space);
-	}
-	/* A SIGPIPE would be the application's. */
-	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	ancillary.header.cmsg_level = SOL_SOCKET;
+	ancillary.header.cmsg_type = SCM_RIGHTS;
+	ancillary.header.cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(&ancillary.header), passed, 2 * sizeof(int));
+	m.msg_control = &ancillary;
+	m.msg_controllen = sizeof(ancillary.space);
+	return sendmsg(fd, &m, HOW);
 }
 
-static bool transmit(struct connection *n, size_t length, int passed)
+static bool transmit(struct connection *n, size_t length, const int *passed)
 {
 	int64_t deadline = now_ms() + SILENCE_MS;
 	size_t sent = 0;
 
 	while (sent < length) {
-		ssize_t some = send_some(n->fd, n->buffer + sent, length - sent, passed);
+		const uint8_t *rest = n->buffer + sent;
+		ssize_t some = passed ? send_passing(n->out.fd, rest, length - sent, passed)
+				      : send(n->out.fd, rest, length - sent, HOW);
 
 		if (some > 0) {
 			sent += (size_t)some;
-			passed = -1;
+			passed = NULL;
 			deadline = now_ms() + SILENCE_MS;
-		} else if (!passing(errno) || !wait_for(n->fd, POLLOUT, deadline)) {
+		} else if (!passing(errno) || !wait_for(n->out.fd, POLLOUT, deadline)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-/* Receives until the buffer holds want bytes; more may have come with them. */
+/*
+ * Receives until the buffer holds want bytes; more may have come with them. The
+ * socket waits by itself, for the length of a silence (connection_open).
+ */
 static bool fill(struct connection *n, size_t want, size_t *have, int64_t *deadline)
 {
-	while (*have < want) {
-		ssize_t some;
+	int fd = receiving(n);
 
-		if (!wait_for(n->fd, POLLIN, *deadline))
+	while (*have < want) {
+		ssize_t some = recv(fd, n->buffer + *have, n->capacity - *have, 0);
+
+		if (some == 0 || (some < 0 && errno != EINTR))
 			return false;
-		some = recv(n->fd, n->buffer + *have, n->capacity - *have, MSG_DONTWAIT);
-		if (some == 0 || (some < 0 && !passing(errno)))
+		if (some > 0) {
+			if (*have == 0)	/* from here the frame has its own time */
+				*deadline = now_ms() + SILENCE_MS;
+			*have += (size_t)some;
+			if (n->used < *have)
+				n->used = *have;
+		}
+		if (*have < want && now_ms() >= *deadline)
 			return false;
-		if (some < 0)
-			continue;
-		if (*have == 0)	/* from here the frame has its own time */
-			*deadline = now_ms() + SILENCE_MS;
-		*have += (size_t)some;
-		if (n->used < *have)
-			n->used = *have;
 	}
 	return true;
 }
@@ -214,7 +267,7 @@ static size_t receive(struct connection *n)
 	}
 }
 
-size_t connection_exchange(struct connection *n, size_t length, int passed)
+size_t connection_exchange(struct connection *n, size_t length, const int *passed)
 {
 	n->used = length;
 	return transmit(n, length, passed) ? receive(n) : 0;

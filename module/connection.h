@@ -18,14 +18,19 @@
 #define SILENCE_MS 20000
 #endif
 
-struct connection {
-	/*
-	 * The fork of a process with threads may meet these two in any state,
-	 * so fd is set last and cleared first: what a child reads is true or
-	 * absent. The inode proves that the number still means our socket.
-	 */
-	atomic_int fd;
+/*
+ * The fork of a process with threads may meet these two in any state, so fd is
+ * set last and cleared first: what a child reads is true or absent. The inode
+ * proves that the number still means our socket.
+ */
+struct descriptor {
+	atomic_int fd;	/* -1: none */
 	ino_t inode;
+};
+
+struct connection {
+	struct descriptor out;	/* requests */
+	struct descriptor in;	/* replies; none: they come on the same socket */
 
 	uint8_t *buffer;
 	size_t capacity;
@@ -39,12 +44,24 @@ struct connection {
 	struct connection *next;	/* in the list of idle connections */
 };
 
-/* Makes fd, which it owns from now on, a connection. False: no memory. */
-bool connection_open(struct connection *n, int fd);
-void connection_close(struct connection *n);
+/* A place for a connection that is not open. */
+void connection_create(struct connection *n);
 
 /*
- * Closes the socket that was inherited over a fork, without a byte and without
+ * Makes a connection of a socket for requests and one for replies, or -1 if it
+ * is the same. It owns them from now on. False: no memory.
+ */
+bool connection_open(struct connection *n, int out, int in);
+void connection_close(struct connection *n);
+
+/* Ends the wait of whoever waits for an answer on it, at once. */
+void connection_shut(struct connection *n);
+
+/* An engine that is gone has closed its end, and none speaks unasked. */
+bool connection_attended(struct connection *n);
+
+/*
+ * Closes the sockets that were inherited over a fork, without a byte and without
  * touching what is shared with the parent.
  */
 void connection_disown(struct connection *n);
@@ -53,11 +70,11 @@ void connection_disown(struct connection *n);
 bool connection_reserve(struct connection *n, size_t used, size_t size);
 
 /*
- * Sends the first length bytes of the buffer, with the descriptor passed unless
- * it is -1, and waits for the reply. Returns the length of the whole frame that
+ * Sends the first length bytes of the buffer, with two descriptors beside them
+ * unless passed is NULL, and waits for the reply. Returns the length of the whole frame that
  * then stands in the buffer, or 0: the connection is of no use any more.
  */
-size_t connection_exchange(struct connection *n, size_t length, int passed);
+size_t connection_exchange(struct connection *n, size_t length, const int *passed);
 
 /* Forgets what the call left in the buffer. */
 void connection_wipe(struct connection *n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "environment.h"
+#include "fork.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -100,7 +101,7 @@ static struct environment *copy(char *const *list, char *const *more, const char
 
 	if (!e)
 		return NULL;
-	e->pid = getpid();
+	e->pid = process_id();
 	e->beside = beside ? strdup(beside) : find_beside();
 	e->list = calloc(count(list) + count(more) + 1, sizeof(*e->list));
 	complete = e->beside && e->list;
@@ -133,7 +134,7 @@ const struct environment *environment_now(void)
 	const char *beside = remembered ? remembered->beside : NULL;
 
 	/* The folder is looked up once: the path may be relative to a directory since left. */
-	if (!remembered || remembered->pid == getpid())
+	if (!remembered || remembered->pid == process_id())
 		return replace(&remembered, copy(now, NULL, beside));
 	return replace(&merged, copy(now, remembered->list, beside));
 }

@@ -2,6 +2,7 @@
 #include "extension.h"
 #include "call.h"
 #include "calls_gen.h"
+#include "fork.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,7 +24,7 @@ CK_RV extension_hello(struct connection *n)
 	put_bytes(&c, magic, strlen(magic));
 	put_ulong(&c, VERSION);
 	put_ulong(&c, ROLE_MODULE);
-	put_ulong(&c, (CK_ULONG)getpid());
+	put_ulong(&c, (CK_ULONG)process_id());
 	put_bytes(&c, name, strlen(name));
 	if (call_send(&c)) {
 		get_ulong(&c, &accepted);
@@ -38,24 +39,34 @@ CK_RV extension_hello(struct connection *n)
 	return CKR_OK;
 }
 
+/* Requests and replies go on sockets of their own: see PROTOCOL.md. */
 CK_RV extension_attach(struct connection *control, struct connection *n)
 {
 	struct call c;
-	int ends[2];
+	int requests[2], replies[2], theirs[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, requests))
 		return CKR_HOST_MEMORY;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, replies)) {
+		close(requests[0]);
+		close(requests[1]);
+		return CKR_HOST_MEMORY;
+	}
+	theirs[0] = requests[1];
+	theirs[1] = replies[1];
 	call_start(&c, control, CALL_X_ATTACH);
-	c.passed = ends[1];
+	c.passed = theirs;
 	call_send(&c);
 	call_check(&c);
 	connection_wipe(control);
-	close(ends[1]);
+	close(requests[1]);
+	close(replies[1]);
 	if (c.rv != CKR_OK) {
-		close(ends[0]);
+		close(requests[0]);
+		close(replies[0]);
 		return c.broken ? CKR_DEVICE_ERROR : CKR_HOST_MEMORY;
 	}
-	if (!connection_open(n, ends[0]))
+	if (!connection_open(n, requests[0], replies[0]))
 		return CKR_HOST_MEMORY;
 	n->limit = control->limit;
 	return CKR_OK;

@@ -2,11 +2,10 @@
 #include "process.h"
 #include "clock.h"
 #include "extension.h"
+#include "fork.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /*
@@ -48,7 +47,7 @@ static struct process *here(void)
 {
 	struct process *p = atomic_load(&current);
 
-	return p && p->pid == getpid() ? p : NULL;
+	return p && p->pid == process_id() ? p : NULL;
 }
 
 bool process_initialized(void)
@@ -64,13 +63,13 @@ static struct process *create(struct process *inherited)
 
 	if (!p)
 		return NULL;
-	p->pid = getpid();
+	p->pid = process_id();
 	p->inherited = inherited;
 	pthread_mutex_init(&p->mutex, NULL);
 	condition_create(&p->changed);
 	sessions_create(&p->sessions);
 	for (int i = 0; i <= CALLS_MAX; i++)
-		atomic_init(&p->connections[i].fd, -1);
+		connection_create(&p->connections[i]);
 	return p;
 }
 
@@ -192,7 +191,7 @@ CK_RV process_connected(int fd)
 	pthread_mutex_unlock(&p->mutex);
 	if (!n)
 		close(fd);
-	else if (connection_open(n, fd))
+	else if (connection_open(n, fd, -1))
 		rv = extension_hello(n);
 
 	pthread_mutex_lock(&p->mutex);
@@ -310,16 +309,14 @@ struct sessions *process_sessions(void)
 	return p && atomic_load(&p->ready) ? &p->sessions : NULL;
 }
 
-/* An engine that is gone has closed its end, and none speaks unasked. */
 bool process_attended(void)
 {
 	struct process *p = here();
 	bool there = false;
-	char byte;
 
 	pthread_mutex_lock(&p->mutex);
 	if (p->ready && p->idle)
-		there = recv(p->idle->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+		there = connection_attended(p->idle);
 	pthread_mutex_unlock(&p->mutex);
 	return there;
 }
@@ -333,8 +330,7 @@ static void end_connections(struct process *p)
 		if (!n->taken)
 			continue;
 		n->doomed = true;
-		if (n->fd >= 0)
-			shutdown(n->fd, SHUT_RDWR);
+		connection_shut(n);
 		if (!n->busy)
 			drop(n);
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -45,25 +44,24 @@ type Frames struct {
 // NewFrames serves the first connection of an application, on which others may
 // be attached. It closes it with Close.
 func NewFrames(conn *net.UnixConn) *Frames {
-	f := NewAttachedFrames(conn)
+	f := newFrames(newSocket(conn))
 	f.oob = make([]byte, syscall.CmsgSpace(4*4))
 	return f
 }
 
-// NewAttachedFrames serves a further connection of an application.
-func NewAttachedFrames(conn *net.UnixConn) *Frames {
-	f := &Frames{conn: newSocket(conn), in: make([]byte, 0, 4096), interval: Heartbeat}
+func newFrames(conn *socket) *Frames {
+	f := &Frames{conn: conn, in: make([]byte, 0, 4096), interval: Heartbeat}
 	f.pulse.ring = f.beat
 	return f
 }
 
-// Close ends the connection and closes descriptors that nobody took.
+// Close ends the connection. Any goroutine may call it.
 func (f *Frames) Close() {
+	f.conn.Close() // first: a reply may be stuck in it
 	f.mu.Lock()
 	f.working = false
 	f.mu.Unlock()
 	f.pulse.stop()
-	f.conn.Close()
 }
 
 // release closes descriptors that nobody took. The reading goroutine calls it.
@@ -74,9 +72,43 @@ func (f *Frames) release() {
 	f.fds = nil
 }
 
-// Next waits for a request. What the call holds is valid until the next Next.
+// Next waits for a request. What the call holds is valid until the next one.
 // io.EOF is the regular end. From here to Reply signs of life are sent.
 func (f *Frames) Next() (Call, error) {
+	f.consume()
+	return f.next()
+}
+
+// ReplyNext sends the answer to the call, as Reply, and waits for the next request,
+// as Next. After a call that carried a secret what was received is overwritten.
+func (f *Frames) ReplyNext(call Call, secret bool) (Call, error) {
+	f.encode(call)
+	if secret {
+		clear(f.in[:f.start])
+	}
+	f.consume()
+	if len(f.in) > 0 || f.oob != nil { // the next may be there, or bring descriptors
+		if err := f.send(); err != nil {
+			f.release()
+			return nil, io.EOF
+		}
+		return f.next()
+	}
+	f.answered()
+	got, sent, err := f.conn.exchange(f.out.Buf, f.in[:cap(f.in)])
+	f.trim()
+	if err != nil && !sent {
+		err = io.EOF // the peer is gone without the answer
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.in = f.in[:got]
+	return f.next()
+}
+
+// next returns the request that follows what was consumed.
+func (f *Frames) next() (Call, error) {
 	frame, err := f.read()
 	if err != nil {
 		f.release()
@@ -101,13 +133,17 @@ func (f *Frames) Next() (Call, error) {
 	return call, nil
 }
 
-// read returns the next frame without its length.
-func (f *Frames) read() ([]byte, error) {
+// consume forgets the last request.
+func (f *Frames) consume() {
 	f.in = f.in[:copy(f.in, f.in[f.start:])]
 	f.start = 0
 	if len(f.in) == 0 && cap(f.in) > keptBuffer {
 		f.in = make([]byte, 0, 4096)
 	}
+}
+
+// read returns the next frame without its length.
+func (f *Frames) read() ([]byte, error) {
 	if err := f.fill(4, false); err != nil {
 		return nil, err
 	}
@@ -179,28 +215,26 @@ func (f *Frames) keep(oob []byte) {
 	}
 }
 
-// Attached takes the descriptor that came beside an Attach, as a connection.
-func (f *Frames) Attached() (*net.UnixConn, error) {
-	if len(f.fds) == 0 {
-		return nil, fmt.Errorf("%w: attach without a descriptor", ErrMalformed)
-	}
-	file := os.NewFile(uintptr(f.fds[0]), "attached")
-	f.fds = f.fds[1:]
-	defer file.Close()
-	conn, err := net.FileConn(file)
+// Attached takes the descriptors that came beside an Attach, as a further
+// connection of the application. It is closed with Close.
+func (f *Frames) Attached() (*Frames, error) {
+	fds := f.fds
+	f.fds = nil
+	conn, err := adopt(fds)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("attach: %w", err)
 	}
-	unix, ok := conn.(*net.UnixConn)
-	if !ok {
-		conn.Close()
-		return nil, fmt.Errorf("%w: attached descriptor is no Unix socket", ErrMalformed)
-	}
-	return unix, nil
+	return newFrames(conn), nil
 }
 
 // Reply sends the answer to the call.
 func (f *Frames) Reply(call Call) error {
+	f.encode(call)
+	return f.send()
+}
+
+// encode makes the answer to the call.
+func (f *Frames) encode(call Call) {
 	f.out.Buf = f.out.Buf[:0]
 	f.out.U32(0)
 	f.out.U32(uint32(call.Number()))
@@ -214,19 +248,30 @@ func (f *Frames) Reply(call Call) error {
 		binary.LittleEndian.PutUint64(f.out.Buf[8:], uint64(pkcs11.CKR_DEVICE_MEMORY))
 	}
 	binary.LittleEndian.PutUint32(f.out.Buf, uint32(len(f.out.Buf)-4))
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.working = false
-	f.pulse.clear()
+}
+
+// send sends the answer.
+func (f *Frames) send() error {
+	f.answered()
 	_, err := f.conn.Write(f.out.Buf)
-	if cap(f.out.Buf) > keptBuffer {
-		f.out.Buf = nil
-	}
+	f.trim()
 	return err
 }
 
-// Wipe overwrites what was received, after a call that carried a secret.
-func (f *Frames) Wipe() { clear(f.in[:f.start]) }
+// answered ends the signs of life: the next that is written is the answer.
+func (f *Frames) answered() {
+	f.mu.Lock()
+	f.working = false
+	f.mu.Unlock()
+	f.pulse.clear()
+}
+
+// trim drops a buffer that grew beyond what a connection should hold on to.
+func (f *Frames) trim() {
+	if cap(f.out.Buf) > keptBuffer {
+		f.out.Buf = nil
+	}
+}
 
 // beat sends a sign of life while a call is being answered.
 func (f *Frames) beat() {

@@ -37,10 +37,10 @@ type Guard interface {
 // A DirectSession is a HostSession that can answer plain requests on its socket
 // by itself, which is faster. What it does not know it leaves to the caller.
 type DirectSession interface {
-	// Direct answers requests on a socket that does not block. It returns what
-	// it read of one that it does not answer, nothing if none came for a
-	// while, and an error when the session is over.
-	Direct(fd uintptr) (pending []byte, err error)
+	// Direct answers requests that come on one socket on another, which may be
+	// the same. It returns what it read of one that it does not answer, nothing
+	// if none came for a while, and an error when the session is over.
+	Direct(in, out uintptr) (pending []byte, err error)
 }
 
 // plain says whether a request is of the kind that a DirectSession answers, so

@@ -8,18 +8,21 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// A socket is a Unix socket on the path of every call. It never blocks in the
-// kernel, so it goes there without telling the Go scheduler: what that does
+// A socket is a Unix socket on the path of every call, or two of them, one for
+// each direction (pair.go). It does not block in
+// the kernel, so it goes there without telling the Go scheduler: what that does
 // around a system call wakes its monitor thread, which costs more than reading
 // and writing together.
 type socket struct {
-	*net.UnixConn // for all that is not reading or writing bytes
+	*net.UnixConn // read from; for all that is not reading or writing bytes
 
+	out              *pair // written to; nil: what is read from
 	raw              syscall.RawConn
 	receive, send    func(fd uintptr) bool
 	reading, writing transfer
@@ -60,19 +63,22 @@ func (s *socket) readBeside(into, control []byte) (n, oobn int, err error) {
 	if len(into) == 0 {
 		return 0, 0, nil
 	}
-	t := &s.reading
-	*t = transfer{data: into, control: control}
-	err = s.raw.Read(s.receive)
-	n, oobn = t.n, t.oobn
+	s.reading = transfer{data: into, control: control}
+	n, err = s.reading.result(s.raw.Read(s.receive))
+	return n, s.reading.oobn, err
+}
+
+// result is how reading ended, given what the poller says.
+func (t *transfer) result(err error) (int, error) {
 	switch {
 	case err != nil:
-		return 0, 0, err
+		return 0, err
 	case t.errno != 0:
-		return 0, 0, t.errno
-	case n == 0:
-		return 0, 0, io.EOF
+		return 0, t.errno
+	case t.n == 0:
+		return 0, io.EOF
 	}
-	return n, oobn, nil
+	return t.n, nil
 }
 
 // direct has the session answer on the socket by itself for a while. Meanwhile
@@ -87,7 +93,11 @@ func (s *socket) direct(session DirectSession) (pending []byte, err error) {
 		return nil, err
 	}
 	s.UnixConn.Close()
-	pending, err = session.Direct(uintptr(fd))
+	if s.out == nil {
+		pending, err = session.Direct(uintptr(fd), uintptr(fd))
+	} else if gone := s.out.raw.Control(func(out uintptr) { pending, err = session.Direct(uintptr(fd), out) }); gone != nil {
+		err = gone
+	}
 	file := os.NewFile(uintptr(fd), "session")
 	defer file.Close()
 	if err != nil {
@@ -102,15 +112,35 @@ func (s *socket) direct(session DirectSession) (pending []byte, err error) {
 	return pending, err
 }
 
-// Close closes the socket.
-func (s *socket) Close() error { return s.UnixConn.Close() }
+// Close closes the socket, and ends reading and writing that is under way.
+func (s *socket) Close() error {
+	if s.out != nil {
+		s.out.close()
+	}
+	return s.UnixConn.Close()
+}
+
+// SetWriteDeadline bounds writing, as net.Conn. Who writes sets it.
+func (s *socket) SetWriteDeadline(t time.Time) error {
+	if s.out == nil {
+		return s.UnixConn.SetWriteDeadline(t)
+	}
+	s.out.by = t
+	return nil
+}
 
 // Write writes all, as io.Writer. One goroutine writes at a time.
 func (s *socket) Write(data []byte) (int, error) {
 	t := &s.writing
 	for written := 0; written < len(data); written += t.n {
 		*t = transfer{data: data[written:]}
-		if err := s.raw.Write(s.send); err != nil {
+		var err error
+		if s.out == nil {
+			err = s.raw.Write(s.send)
+		} else {
+			err = s.out.raw.Control(s.out.send)
+		}
+		if err != nil {
 			return written, err
 		}
 		if t.errno != 0 {
@@ -151,7 +181,7 @@ func (t *transfer) send(fd uintptr) bool {
 	order.Add(1)
 	for {
 		n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, fd, uintptr(unsafe.Pointer(&t.data[0])), uintptr(len(t.data)),
-			syscall.MSG_NOSIGNAL, 0, 0)
+			syscall.MSG_NOSIGNAL|syscall.MSG_DONTWAIT, 0, 0)
 		t.errno = errno
 		switch errno {
 		case syscall.EINTR:

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"syscall"
 	"time"
 
@@ -22,7 +21,7 @@ func ServeSockets(control *net.UnixConn, host Host) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	view := make([]byte, 1)
-	oob := make([]byte, syscall.CmsgSpace(4))
+	oob := make([]byte, syscall.CmsgSpace(2*4))
 	for {
 		n, oobn, _, _, err := control.ReadMsgUnix(view, oob)
 		if n == 0 && err == nil || errors.Is(err, io.EOF) {
@@ -35,33 +34,21 @@ func ServeSockets(control *net.UnixConn, host Host) error {
 		if err != nil {
 			return err
 		}
-		go serveSocket(ctx, newSocket(conn), host, view[0])
+		go serveSocket(ctx, conn, host, view[0])
 	}
 }
 
-// passed takes the one socket that came beside a message.
-func passed(oob []byte) (*net.UnixConn, error) {
+// passed takes the session's socket that came beside a message.
+func passed(oob []byte) (*socket, error) {
 	messages, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) != 1 {
 		return nil, fmt.Errorf("%w: a session without a socket", ErrMalformed)
 	}
 	fds, err := syscall.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 1 {
+	if err != nil {
 		return nil, fmt.Errorf("%w: a session without a socket", ErrMalformed)
 	}
-	syscall.CloseOnExec(fds[0])
-	file := os.NewFile(uintptr(fds[0]), "session")
-	defer file.Close()
-	conn, err := net.FileConn(file)
-	if err != nil {
-		return nil, err
-	}
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
-		conn.Close()
-		return nil, fmt.Errorf("%w: a session's descriptor is no socket", ErrMalformed)
-	}
-	return socket, nil
+	return adopt(fds)
 }
 
 // serveSocket answers the messages of one session. A frame that breaks the

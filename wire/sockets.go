@@ -72,28 +72,56 @@ func (c *socketClient) Open(view View) (Stream, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	ours, theirs, err := SocketPair(syscall.SOCK_STREAM)
+	conn, theirs, err := newSession()
 	if err != nil {
 		return nil, err
 	}
-	defer theirs.Close()
-	s := &socketStream{client: c, conn: newSocket(ours), in: make([]byte, 0, 4096)}
+	defer closeAll(theirs)
+	s := &socketStream{client: c, conn: conn, in: make([]byte, 0, 4096)}
 	s.late.ring = s.expire
 	c.mu.Lock()
 	if c.sessions == nil {
 		c.mu.Unlock()
-		ours.Close()
+		conn.Close()
 		return nil, c.Err()
 	}
 	c.sessions[s] = struct{}{}
 	c.mu.Unlock()
-	rights := syscall.UnixRights(int(theirs.Fd()))
+	rights := syscall.UnixRights(int(theirs[0].Fd()), int(theirs[1].Fd()))
 	if _, _, err := c.control.WriteMsgUnix([]byte{viewBytes[view]}, rights, nil); err != nil {
 		s.Close()
 		c.fail(fmt.Errorf("connection lost: %w", err))
 		return nil, c.Err()
 	}
 	return s, nil
+}
+
+// newSession returns the engine's end of a session's socket, and what the member
+// reads from and writes to.
+func newSession() (*socket, []*os.File, error) {
+	replies, theirOut, err := SocketPair(syscall.SOCK_STREAM)
+	if err != nil {
+		return nil, nil, err
+	}
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		replies.Close()
+		theirOut.Close()
+		return nil, nil, fmt.Errorf("no socket pair: %w", err)
+	}
+	theirs := []*os.File{os.NewFile(uintptr(fds[1]), "member"), theirOut}
+	conn, err := newPair(replies, os.NewFile(uintptr(fds[0]), "member"))
+	if err != nil {
+		closeAll(theirs)
+		return nil, nil, err
+	}
+	return conn, theirs, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 // SocketPair returns both ends of a new connection: ours, and one to pass to
@@ -155,9 +183,11 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 	s.out = appendFramed(s.out[:0], func(buf []byte) []byte { return AppendRequest(buf, calls) })
 	// A frame that was written in part is not executed: the member acts on
 	// whole ones.
-	if _, err := s.conn.Write(s.out); err != nil {
-		return 0, false, s.fail(ctx, err)
+	got, sent, err := s.conn.exchange(s.out, s.in[:cap(s.in)])
+	if err != nil {
+		return 0, sent, s.fail(ctx, err)
 	}
+	s.in = s.in[:got]
 	if cap(s.out) > keptBuffer {
 		s.out = nil
 	}

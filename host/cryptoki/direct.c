@@ -4,11 +4,13 @@
 #include "direct.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 
 /* Larger requests are for Go, which grows its buffers as bytes come. */
@@ -42,7 +44,7 @@ struct oneslot_direct *oneslot_direct_new(CK_FUNCTION_LIST *f, hs session, const
         d->raw = raw;
         d->raws = raws;
         d->forbidden = (const _Atomic uint64_t *)forbidden;
-        d->fd = -1;
+        d->to = -1;
         d->capacity = IN_MAX;
         d->in = malloc(d->capacity);
         d->room = OUT_START;
@@ -118,7 +120,7 @@ static bool reply(struct oneslot_direct *d, size_t length)
 
         pthread_mutex_lock(&d->sending);
         d->begun = 0;
-        ok = send_all(d->fd, d->out, length);
+        ok = send_all(d->to, d->out, length);
         pthread_mutex_unlock(&d->sending);
         explicit_bzero(d->out, length);
         return ok;
@@ -135,16 +137,25 @@ static size_t frame_length(const struct oneslot_direct *d)
         return (size_t)n + 4 == d->used ? d->used : 0;
 }
 
-static enum oneslot_end serve(struct oneslot_direct *d, int fd, int idle_ms)
+/* The socket itself waits, for no longer than the session may be idle. */
+static bool prepare(int from, int idle_ms)
+{
+        const struct timeval idle = { idle_ms / 1000, idle_ms % 1000 * 1000 };
+        int flags = fcntl(from, F_GETFL);
+
+        return flags >= 0 && !fcntl(from, F_SETFL, flags & ~O_NONBLOCK) &&
+               !setsockopt(from, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof idle);
+}
+
+static enum oneslot_end serve(struct oneslot_direct *d, int from)
 {
         for (;;) {
-                ssize_t got;
+                ssize_t got = recv(from, d->in, d->capacity, 0);
                 size_t length;
 
-                if (!wait_for(fd, POLLIN, idle_ms))
+                if (got < 0 && errno == EAGAIN)
                         return ONESLOT_IDLE;
-                got = recv(fd, d->in, d->capacity, MSG_DONTWAIT);
-                if (got < 0 && passing(errno))
+                if (got < 0 && errno == EINTR)
                         continue;
                 if (got <= 0)
                         return ONESLOT_CLOSED;
@@ -161,17 +172,17 @@ static enum oneslot_end serve(struct oneslot_direct *d, int fd, int idle_ms)
         }
 }
 
-enum oneslot_end oneslot_direct_serve(struct oneslot_direct *d, int fd, int idle_ms)
+enum oneslot_end oneslot_direct_serve(struct oneslot_direct *d, int from, int to, int idle_ms)
 {
         enum oneslot_end end;
 
         pthread_mutex_lock(&d->sending);
-        d->fd = fd;
+        d->to = to;
         pthread_mutex_unlock(&d->sending);
         d->used = 0;
-        end = serve(d, fd, idle_ms);
+        end = prepare(from, idle_ms) ? serve(d, from) : ONESLOT_CLOSED;
         pthread_mutex_lock(&d->sending);
-        d->fd = -1;
+        d->to = -1;
         d->begun = 0;
         pthread_mutex_unlock(&d->sending);
         return end;
@@ -184,9 +195,9 @@ void oneslot_direct_beat(struct oneslot_direct *d, int every_ms)
 
         if (pthread_mutex_trylock(&d->sending))
                 return; /* a reply is being sent: a sign of life if ever there was one */
-        if (d->fd >= 0 && d->begun && now - d->signed_at >= every_ms) {
+        if (d->to >= 0 && d->begun && now - d->signed_at >= every_ms) {
                 d->signed_at = now;
-                send(d->fd, alive, sizeof alive, MSG_NOSIGNAL | MSG_DONTWAIT);
+                send(d->to, alive, sizeof alive, MSG_NOSIGNAL | MSG_DONTWAIT);
         }
         pthread_mutex_unlock(&d->sending);
 }

@@ -21,10 +21,10 @@ import (
 // path. It holds a thread there; in Go it holds none.
 const directIdle = time.Second
 
-// Direct answers requests on the session's socket, which must not block, until
-// one comes that the direct path does not know, or none for a while. It returns
+// Direct answers requests that come on one socket on another, until one comes
+// that the direct path does not know, or none for a while. It returns
 // what it read of the next request, io.EOF when the session is over.
-func (s *Session) Direct(fd uintptr) (pending []byte, err error) {
+func (s *Session) Direct(in, out uintptr) (pending []byte, err error) {
 	if s.direct == nil {
 		s.direct = C.oneslot_direct_new(s.module.list, s.handle, s.module.raw, C.size_t(s.module.raws),
 			(*C.uint64_t)(unsafe.Pointer(s.module.forbidden)))
@@ -33,15 +33,15 @@ func (s *Session) Direct(fd uintptr) (pending []byte, err error) {
 		}
 	}
 	signs.add(s.direct)
-	end := C.oneslot_direct_serve(s.direct, C.int(fd), C.int(directIdle/time.Millisecond))
+	end := C.oneslot_direct_serve(s.direct, C.int(in), C.int(out), C.int(directIdle/time.Millisecond))
 	signs.remove(s.direct)
 	switch end {
 	case C.ONESLOT_CLOSED:
 		return nil, io.EOF
 	case C.ONESLOT_OTHER:
-		in := unsafe.Slice((*byte)(unsafe.Pointer(s.direct.in)), s.direct.used)
-		pending = append([]byte(nil), in...)
-		clear(in)
+		read := unsafe.Slice((*byte)(unsafe.Pointer(s.direct.in)), s.direct.used)
+		pending = append([]byte(nil), read...)
+		clear(read)
 	}
 	return pending, nil
 }

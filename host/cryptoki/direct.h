@@ -32,7 +32,7 @@ struct oneslot_direct {
         size_t room;
 
         pthread_mutex_t sending;        /* one frame at a time: a reply, or a sign of life */
-        int fd;                         /* guarded by sending; -1: not on the direct path */
+        int to;                         /* guarded by sending: where frames go; -1: not on the direct path */
         int64_t begun, signed_at;       /* guarded by sending: ms; begun 0: no call is under way */
 };
 
@@ -48,9 +48,9 @@ struct oneslot_direct *oneslot_direct_new(CK_FUNCTION_LIST *f, hs session, const
                                           const uint64_t *forbidden);
 void oneslot_direct_free(struct oneslot_direct *d);
 
-/* Answers requests on the socket, which does not block, until one is for Go or
- * none came for idle_ms. */
-enum oneslot_end oneslot_direct_serve(struct oneslot_direct *d, int fd, int idle_ms);
+/* Answers requests that come on one socket on another, which may be the same,
+ * until one is for Go or none came for idle_ms. */
+enum oneslot_end oneslot_direct_serve(struct oneslot_direct *d, int from, int to, int idle_ms);
 
 /* Sends a sign of life if a call has given none for every_ms. Never blocks for
  * longer than it takes to look. */

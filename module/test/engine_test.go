@@ -49,53 +49,61 @@ type testEngine struct {
 
 	mu    sync.Mutex // guards what follows
 	calls map[uint32]int
-	conns []*net.UnixConn
+	ends  []func() // of the connections
+}
+
+// A line is a connection as two sockets, or one that is both.
+type line struct{ in, out *net.UnixConn }
+
+func (l line) close() {
+	l.in.Close()
+	l.out.Close()
 }
 
 // serve speaks on one connection, and on those attached to it, until its end.
 func (e *testEngine) serve(conn *net.UnixConn) {
-	defer conn.Close()
 	if e.frames {
-		e.serveFrames(conn)
+		e.serveFrames(wire.NewFrames(conn))
 		return
 	}
+	e.speak(line{conn, conn})
+}
+
+func (e *testEngine) speak(conn line) {
+	defer conn.close()
 	e.mu.Lock()
-	e.conns = append(e.conns, conn)
+	e.ends = append(e.ends, conn.close)
 	e.mu.Unlock()
 	for {
-		call, args, fd, err := readRequest(conn)
+		call, args, attached, err := readRequest(conn.in)
 		if err != nil {
 			return
 		}
 		e.note(call)
 		if call == attach {
-			file := os.NewFile(uintptr(fd), "attached")
-			attached, err := net.FileConn(file)
-			file.Close()
-			if err != nil {
+			if len(attached) != 2 {
 				return
 			}
-			go e.serve(attached.(*net.UnixConn))
+			go e.speak(line{attached[0], attached[1]})
 		}
 		out := e.answer(call, args)
 		if call == e.slow {
-			beat(conn)
+			beat(conn.out)
 		}
 		if out == nil {
 			return
 		}
-		if _, err := conn.Write(out); err != nil || call == e.closing {
+		if _, err := conn.out.Write(out); err != nil || call == e.closing {
 			return
 		}
 	}
 }
 
 // serveFrames answers as engines do.
-func (e *testEngine) serveFrames(conn *net.UnixConn) {
-	f := wire.NewFrames(conn)
+func (e *testEngine) serveFrames(f *wire.Frames) {
 	defer f.Close()
 	e.mu.Lock()
-	e.conns = append(e.conns, conn)
+	e.ends = append(e.ends, f.Close)
 	e.mu.Unlock()
 	for {
 		call, err := f.Next()
@@ -144,10 +152,10 @@ func (e *testEngine) note(call uint32) {
 func (e *testEngine) hangUp() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, conn := range e.conns {
-		conn.Close()
+	for _, end := range e.ends {
+		end()
 	}
-	e.conns = nil
+	e.ends = nil
 }
 
 // count tells how often a call came.
@@ -157,8 +165,8 @@ func (e *testEngine) count(call uint32) int {
 	return e.calls[call]
 }
 
-// readRequest returns one frame, and the descriptor that came with it.
-func readRequest(conn *net.UnixConn) (call uint32, args []byte, fd int, err error) {
+// readRequest returns one frame, and the sockets that came with it.
+func readRequest(conn *net.UnixConn) (call uint32, args []byte, attached []*net.UnixConn, err error) {
 	var head [8]byte
 	oob := make([]byte, 64)
 	n, oobn, _, _, err := conn.ReadMsgUnix(head[:], oob)
@@ -169,16 +177,23 @@ func readRequest(conn *net.UnixConn) (call uint32, args []byte, fd int, err erro
 		_, err = io.ReadFull(conn, head[n:])
 	}
 	if err != nil {
-		return 0, nil, 0, err
+		return 0, nil, nil, err
 	}
 	if messages, _ := syscall.ParseSocketControlMessage(oob[:oobn]); len(messages) == 1 {
-		if fds, _ := syscall.ParseUnixRights(&messages[0]); len(fds) == 1 {
-			fd = fds[0]
+		fds, _ := syscall.ParseUnixRights(&messages[0])
+		for _, fd := range fds {
+			file := os.NewFile(uintptr(fd), "attached")
+			socket, err := net.FileConn(file)
+			file.Close()
+			if err != nil {
+				return 0, nil, nil, err
+			}
+			attached = append(attached, socket.(*net.UnixConn))
 		}
 	}
 	args = make([]byte, binary.LittleEndian.Uint32(head[:])-4)
 	_, err = io.ReadFull(conn, args)
-	return binary.LittleEndian.Uint32(head[4:]), args, fd, err
+	return binary.LittleEndian.Uint32(head[4:]), args, attached, err
 }
 
 // reply builds a frame from a body of integers and bytes.

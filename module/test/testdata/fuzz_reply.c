@@ -129,12 +129,12 @@ static void mutate(struct frame *f)
 	}
 }
 
-/* Reads a request and the descriptor beside it. 0: the end. */
-static uint32_t receive(int fd, int *attached)
+/* Reads a request and the two descriptors beside it, if any. 0: the end. */
+static uint32_t receive(int fd, int attached[2])
 {
 	static uint8_t body[1 << 16];
 	union {
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(2 * sizeof(int))];
 		struct cmsghdr header;
 	} a;
 	uint32_t head[2];
@@ -145,7 +145,7 @@ static uint32_t receive(int fd, int *attached)
 	if (recvmsg(fd, &m, MSG_WAITALL) != sizeof(head))
 		return 0;
 	if (m.msg_controllen)
-		memcpy(attached, CMSG_DATA(&a.header), sizeof(int));
+		memcpy(attached, CMSG_DATA(&a.header), 2 * sizeof(int));
 	if (head[0] > 4 && recv(fd, body, head[0] - 4, MSG_WAITALL) <= 0)
 		return 0;
 	return head[1];
@@ -158,20 +158,21 @@ static void *engine(void *listener)
 
 	for (;;) {
 		struct frame f = { .length = 0 };
-		int worker = -1;
-		uint32_t call = receive(control, &worker);
+		int worker[2] = { -1, -1 };
+		uint32_t call = receive(control, worker);
 
 		if (!call)
 			break;
 		add_reply(&f, call);
 		send(control, f.bytes, f.length, MSG_NOSIGNAL);
-		if (worker < 0)
+		if (worker[0] < 0)
 			continue;
 		f.length = 0;
-		add_reply(&f, receive(worker, &worker));
+		add_reply(&f, receive(worker[0], worker));
 		mutate(&f);
-		send(worker, f.bytes, f.length, MSG_NOSIGNAL);
-		close(worker);
+		send(worker[1], f.bytes, f.length, MSG_NOSIGNAL);
+		close(worker[0]);
+		close(worker[1]);
 	}
 	close(control);
 	return NULL;
