@@ -236,12 +236,31 @@ func TestSecretOfOddLength(t *testing.T) {
 	original := look(s, generated)
 	publish := &wire.Publish{Object: generated, Copies: 1}
 	s.Must(publish)
-	published := look(s, publish.Identity.Object)
-	for _, kind := range []pkcs11.AttributeType{pkcs11.CKA_NEVER_EXTRACTABLE, pkcs11.CKA_WRAP_WITH_TRUSTED} {
-		delete(original, kind) // SoftHSM's own values: there is no record of what was asked for
-		delete(published, kind)
+	compare(t, "published", original, look(s, publish.Identity.Object))
+}
+
+// K8: a key that will not be copied is made as it was asked for, keeps on the token
+// what forbids changing it, and changes as on a bare token.
+func TestKeyThatWillNotBeCopied(t *testing.T) {
+	s := member(t, "a", 1)
+	made := func(more ...pkcs11.Template) uint64 {
+		return objectOf(append([]pkcs11.Template{number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_GENERIC_SECRET),
+			text(pkcs11.CKA_VALUE, "a secret of 23 letters!")}, more...)...)(s)[0]
 	}
-	compare(t, "published", original, published)
+	wanted := map[pkcs11.AttributeType]string{pkcs11.CKA_EXTRACTABLE: "00", pkcs11.CKA_SENSITIVE: "00", pkcs11.CKA_WRAP_WITH_TRUSTED: "00",
+		pkcs11.CKA_DESTROYABLE: "00", pkcs11.CKA_MODIFIABLE: "00"}
+	publish := &wire.Publish{Object: made(no(pkcs11.CKA_SENSITIVE, pkcs11.CKA_DESTROYABLE, pkcs11.CKA_MODIFIABLE)), Copies: 1}
+	s.Must(publish)
+	for kind, value := range look(s, publish.Identity.Object) {
+		if wants, ok := wanted[kind]; ok && value != wants {
+			t.Errorf("%v reads %s", kind, value)
+		}
+	}
+	open := made(no(pkcs11.CKA_SENSITIVE), yes(pkcs11.CKA_EXTRACTABLE))
+	s.Must(&wire.SetAttributeValue{Object: open, Template: join(no(pkcs11.CKA_EXTRACTABLE), yes(pkcs11.CKA_SENSITIVE))})
+	if seen := look(s, open); seen[pkcs11.CKA_EXTRACTABLE] != "00" || seen[pkcs11.CKA_SENSITIVE] != "01" || seen[pkcs11.CKA_WRAP_WITH_TRUSTED] != "00" {
+		t.Errorf("set to extractable %s, sensitive %s, trusted only %s", seen[pkcs11.CKA_EXTRACTABLE], seen[pkcs11.CKA_SENSITIVE], seen[pkcs11.CKA_WRAP_WITH_TRUSTED])
+	}
 }
 
 // TestUnwrappable makes a key that SoftHSM 2.6.1 cannot wrap: it can be

@@ -52,9 +52,12 @@ func (s *session) adjust(t pkcs11.Template, class uint64) *wish {
 	// The default of CKA_EXTRACTABLE is the token's choice (PKCS#11 2.40,
 	// table 29). Ours is the careful one.
 	w.secret = !t.Bool(pkcs11.CKA_EXTRACTABLE, false)
-	if keys.byExport() && !s.exports {
+	if keys.byExport() && !s.exports || class == pkcs11.CKO_SECRET_KEY && s.losesLength(t) {
 		// It is not to be copied, so it is made as asked for.
-		w.native = w.native.With(pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, !w.secret))
+		w.native = keys.strip(w.native.With(pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, !w.secret)))
+		if w.secret {
+			w.native = w.native.With(pkcs11.Bool(pkcs11.CKA_SENSITIVE, t.Bool(pkcs11.CKA_SENSITIVE, true)))
+		}
 		w.secret = false
 		return w
 	}
@@ -319,7 +322,11 @@ func (s *session) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
 	var k known
-	recorded := s.domain() != nil && s.token.making(c.Object) == nil
+	m := s.token.making(c.Object)
+	if m != nil && !m.held.Bool(pkcs11.CKA_DESTROYABLE, true) {
+		return pkcs11.CKR_ACTION_PROHIBITED
+	}
+	recorded := s.domain() != nil && m == nil
 	if recorded {
 		var rv pkcs11.RV
 		if k, rv = s.visible(c.Object); rv != pkcs11.CKR_OK {

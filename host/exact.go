@@ -34,6 +34,15 @@ func (s *session) exact(k *known, wrapped []byte, mechanism pkcs11.MechanismType
 	return s.keepsLength() || s.comesBack(k, wrapped, mechanism)
 }
 
+// losesLength says whether a template is that of a key whose wrap will not be exact.
+func (s *session) losesLength(t pkcs11.Template) bool {
+	n, _ := t.Ulong(pkcs11.CKA_VALUE_LEN)
+	if v := t.Find(pkcs11.CKA_VALUE); v != nil {
+		n = uint64(len(v.Value))
+	}
+	return n%8 != 0 && !s.keepsLength()
+}
+
 // comesBack says whether a key is unwrapped as it was wrapped: its digest is the
 // same, which does not leave this function.
 func (s *session) comesBack(k *known, wrapped []byte, mechanism pkcs11.MechanismType) bool {

@@ -191,15 +191,11 @@ func (s *session) publish(k *known) (known, pkcs11.RV) {
 		}
 	}
 	c := wire.CopyObject{Source: k.Object, Template: append(pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}, m.held...)}
-	if secret(k.Class) && len(k.Fingerprint) == 0 && !m.shown.Bool(pkcs11.CKA_EXTRACTABLE, true) {
+	if secret(k.Class) && len(k.Fingerprint) == 0 && !m.shown.Bool(pkcs11.CKA_EXTRACTABLE, true) && k.attributes.Bool(pkcs11.CKA_EXTRACTABLE, false) {
 		// It will not be copied, and no record can say that it is shown as it was asked for.
 		c.Template = c.Template.With(pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, false))
 	}
 	rv := s.write(func() pkcs11.RV { return s.raw.CopyObject(bg, &c) })
-	if rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY && c.Template.Find(pkcs11.CKA_EXTRACTABLE) != nil {
-		c.Template = c.Template.Without(pkcs11.CKA_EXTRACTABLE) // some tokens refuse to set what is set
-		rv = s.write(func() pkcs11.RV { return s.raw.CopyObject(bg, &c) })
-	}
 	var made known
 	switch {
 	case rv == pkcs11.CKR_OK:

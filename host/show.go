@@ -138,9 +138,12 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
+	if len(k.Fingerprint) == 0 { // it cannot be copied, so nothing has to be guarded
+		native = c.Template
+	}
 	if native = s.domain().strip(native); len(native) > 0 {
 		rv := s.raw.SetAttributeValue(ctx, &wire.SetAttributeValue{Object: c.Object, Template: native})
-		if rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY && native.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) {
+		if rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY && native.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) && len(k.Fingerprint) > 0 {
 			rv = s.replace(&k, native, changed)
 			if rv == pkcs11.CKR_KEY_NOT_WRAPPABLE || rv == pkcs11.CKR_TEMPLATE_INCONSISTENT {
 				rv = pkcs11.CKR_ATTRIBUTE_READ_ONLY // nor can another key be it
@@ -155,7 +158,9 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 		s.token.remember(c.Object, &making{shown: changed, held: m.held})
 		return pkcs11.CKR_OK
 	}
-	_, rv = s.writeOrigin(&k, s.guardNow(c.Object), changed)
+	if len(k.Fingerprint) > 0 {
+		_, rv = s.writeOrigin(&k, s.guardNow(c.Object), changed)
+	}
 	return rv
 }
 
