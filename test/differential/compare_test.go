@@ -17,6 +17,7 @@ type output struct {
 	buffer int   // or -1 for NULL
 	length int   // the buffer of its length
 	values []int // of attributes: their buffers, or -1
+	nested map[int]output
 	random bool  // the contents may differ
 	skip   []int // bytes that may differ
 }
@@ -76,18 +77,37 @@ func describeAttributes(b *strings.Builder, rv pkcs11.RV, c *call, o output) {
 	default:
 		return
 	}
-	for i, value := range o.values {
+	writeAttributes(b, c, o, len(o.values))
+}
+
+// writeAttributes writes down the first n attributes of a list.
+func writeAttributes(b *strings.Builder, c *call, o output, n int) {
+	for i, value := range o.values[:min(n, len(o.values))] {
 		kind, n := c.ulongAt(o.buffer, 24*i), c.ulongAt(o.buffer, 24*i+16)
+		inner, array := o.nested[i]
 		fmt.Fprintf(b, "\n\t%#x:", kind)
 		switch {
 		case n == pkcs11.Unavailable:
 			b.WriteString(" unavailable")
-		case value < 0:
+		case array:
+			fmt.Fprintf(b, " length %d {", n)
+			writeAttributes(b, c, inner, int(min(n/24, 100)))
+			b.WriteString(" }")
+		case value < 0 || o.random && isMaterial(pkcs11.AttributeType(kind)):
 			fmt.Fprintf(b, " length %d", n)
 		default:
 			fmt.Fprintf(b, " %s", hex.EncodeToString(c.buffers[value][:min(n, uint64(len(c.buffers[value])))]))
 		}
 	}
+}
+
+// isMaterial says whether an attribute is of key material, or follows from it.
+func isMaterial(kind pkcs11.AttributeType) bool {
+	switch kind {
+	case pkcs11.CKA_VALUE, pkcs11.CKA_MODULUS, pkcs11.CKA_PRIVATE_EXPONENT, pkcs11.CKA_EC_POINT, pkcs11.CKA_CHECK_VALUE:
+		return true
+	}
+	return false
 }
 
 // found are the objects that a search gave, by their number here.

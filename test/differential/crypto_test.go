@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"pgregory.net/rapid"
-
 	"oneslot.dev/oneslot/pkcs11"
 )
 
@@ -58,11 +56,15 @@ func random(k pkcs11.MechanismType) bool {
 
 var operations = []string{"Digest", "Sign", "Verify", "Encrypt", "Decrypt"}
 
-func (w *world) operation() string { return rapid.SampledFrom(operations).Draw(w.T, "operation") }
+func (w *world) operation() string { return oneOf(operations).Draw(w.T, "operation") }
 
 // suited are the objects that a mechanism is for, by what they are.
 func suited(k pkcs11.MechanismType, operation string) string {
 	switch name := k.String(); {
+	case k == pkcs11.CKM_DH_PKCS_DERIVE:
+		return "DH private"
+	case k == pkcs11.CKM_ECDH1_DERIVE:
+		return "EC private"
 	case strings.Contains(name, "HMAC"):
 		return "generic"
 	case strings.Contains(name, "AES"):
@@ -81,7 +83,7 @@ func suited(k pkcs11.MechanismType, operation string) string {
 func (w *world) keyFor(k pkcs11.MechanismType, operation string) (*object, string) {
 	var fit []int
 	for i, o := range w.objects {
-		if !o.gone && strings.Contains(o.what, suited(k, operation)) {
+		if !o.gone && !o.unlike && strings.Contains(o.what, suited(k, operation)) {
 			fit = append(fit, i)
 		}
 	}
@@ -91,9 +93,14 @@ func (w *world) keyFor(k pkcs11.MechanismType, operation string) (*object, strin
 		if !curious {
 			return &object{}, "object 0x0"
 		}
-		return w.anyObject()
+		if o, which := w.anyObject(); !o.unlike {
+			return o, which
+		}
 	}
-	i := rapid.SampledFrom(fit).Draw(w.T, "key")
+	if len(fit) == 0 {
+		return &object{}, "object 0x0"
+	}
+	i := oneOf(fit).Draw(w.T, "key")
 	return w.objects[i], fmt.Sprintf("object %d (%s)", i, w.objects[i].what)
 }
 
@@ -101,7 +108,7 @@ func (w *world) actInit() { w.begin(w.operation()) }
 
 func (w *world) begin(operation string) (*session, string, mechanism, pkcs11.RV) {
 	s, what := w.anySession()
-	m := rapid.SampledFrom(suites[operation]).Draw(w.T, "mechanism")
+	m := oneOf(suites[operation]).Draw(w.T, "mechanism")
 	key, which := &object{}, ""
 	if operation != "Digest" {
 		key, which = w.keyFor(m.kind, operation)
@@ -149,14 +156,14 @@ func (w *world) active(s *session) map[string]pkcs11.MechanismType {
 
 // anyInput draws data. Verifying and decrypting mostly get what was made before.
 func (w *world) anyInput() input {
-	return rapid.SampledFrom([]input{
+	return oneOf([]input{
 		{bytes: []byte("some text")}, {bytes: bytes.Repeat([]byte("block of 16 byte"), 2)}, {bytes: []byte{}}, {bytes: bytes.Repeat([]byte("x"), 32)},
 		{bytes: bytes.Repeat([]byte("large"), 700)}, {null: true}, {bytes: bytes.Repeat([]byte{0, 'y'}, 64)}, {bytes: []byte("block of 16 byte")},
 	}).Draw(w.T, "data")
 }
 
 func (w *world) anyRoom() room {
-	return rapid.SampledFrom([]room{{size: 5000}, {size: 5000}, {size: 5000}, {null: true}, {size: 1}, {size: 0}, {size: 32}}).Draw(w.T, "room")
+	return oneOf([]room{{size: 5000}, {size: 5000}, {size: 5000}, {null: true}, {size: 1}, {size: 0}, {size: 32}}).Draw(w.T, "room")
 }
 
 func (r room) String() string {
@@ -246,7 +253,7 @@ func (w *world) actWhole() {
 	}
 	d, r := w.anyInput(), w.anyRoom()
 	if w.chance(40, "in parts") {
-		for range rapid.IntRange(0, 3).Draw(w.T, "parts") {
+		for range between(0, 3).Draw(w.T, "parts") {
 			w.update(operation, s, what, w.anyInput(), w.anyRoom())
 			if w.over {
 				return
@@ -303,17 +310,28 @@ func (w *world) final(operation string, s *session, what string, r room) {
 func (w *world) actDigestKey() {
 	s, what := w.anySession()
 	o, which := w.anyObject()
-	w.all("C_DigestKey", what+", "+which, func(side int, c *call) {
+	if o.unlike {
+		return
+	}
+	a := w.all("C_DigestKey", what+", "+which, func(side int, c *call) {
 		c.number(s.handles[side])
 		c.number(o.handles[side])
 	})
+	if a.rv != pkcs11.CKR_OK {
+		s.ends("Digest", a.rv, false)
+	} else if s.running == "Digest" {
+		s.parts = true
+	}
 }
 
 func (w *world) actWrap() {
 	s, what := w.anySession()
-	m := rapid.SampledFrom([]mechanism{{kind: pkcs11.CKM_AES_KEY_WRAP}, {kind: pkcs11.CKM_AES_KEY_WRAP_PAD}, {kind: pkcs11.CKM_RSA_PKCS}, {kind: pkcs11.CKM_SHA256}, {absent: true}}).Draw(w.T, "mechanism")
+	m := oneOf([]mechanism{{kind: pkcs11.CKM_AES_KEY_WRAP}, {kind: pkcs11.CKM_AES_KEY_WRAP_PAD}, {kind: pkcs11.CKM_RSA_PKCS}, {kind: pkcs11.CKM_SHA256}, {absent: true}}).Draw(w.T, "mechanism")
 	with, withWhat := w.keyFor(m.kind, "Encrypt")
 	key, which := w.anyObject()
+	if key.unlike {
+		return
+	}
 	r := w.anyRoom()
 	a := w.all("C_WrapKey", fmt.Sprintf("%s, %v, with %s, %s, %v", what, m, withWhat, which, r), func(side int, c *call) {
 		c.number(s.handles[side])
@@ -331,13 +349,18 @@ func (w *world) actWrap() {
 
 func (w *world) actUnwrap() {
 	s, what := w.anySession()
-	m := rapid.SampledFrom([]mechanism{{kind: pkcs11.CKM_AES_KEY_WRAP}, {kind: pkcs11.CKM_AES_KEY_WRAP_PAD}, {kind: pkcs11.CKM_RSA_PKCS}, {kind: pkcs11.CKM_SHA256}}).Draw(w.T, "mechanism")
+	m := oneOf([]mechanism{{kind: pkcs11.CKM_AES_KEY_WRAP}, {kind: pkcs11.CKM_AES_KEY_WRAP_PAD}, {kind: pkcs11.CKM_RSA_PKCS}, {kind: pkcs11.CKM_SHA256}}).Draw(w.T, "mechanism")
 	with, withWhat := w.keyFor(m.kind, "Decrypt")
 	per, made := w.produced(&w.wrapped)
-	list := w.vary([]attribute{
-		number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), number(pkcs11.CKA_KEY_TYPE, rapid.SampledFrom([]uint64{pkcs11.CKK_AES, pkcs11.CKK_GENERIC_SECRET}).Draw(w.T, "type")),
-		yes(pkcs11.CKA_ENCRYPT), yes(pkcs11.CKA_EXTRACTABLE), no(pkcs11.CKA_SENSITIVE),
-	})
+	class, kind := pkcs11.CKO_SECRET_KEY, oneOf([]uint64{pkcs11.CKK_AES, pkcs11.CKK_GENERIC_SECRET}).Draw(w.T, "type")
+	if w.chance(30, "private key") {
+		class, kind = pkcs11.CKO_PRIVATE_KEY, oneOf([]uint64{pkcs11.CKK_RSA, pkcs11.CKK_RSA, pkcs11.CKK_EC}).Draw(w.T, "type")
+	}
+	list := []attribute{number(pkcs11.CKA_CLASS, uint64(class)), number(pkcs11.CKA_KEY_TYPE, kind), yes(pkcs11.CKA_EXTRACTABLE), no(pkcs11.CKA_SENSITIVE)}
+	if class == pkcs11.CKO_SECRET_KEY {
+		list = append(list, yes(pkcs11.CKA_ENCRYPT))
+	}
+	list = w.vary(list)
 	a := w.all("C_UnwrapKey", fmt.Sprintf("%s, %v, with %s, %s, %s", what, m, withWhat, made, show(list)), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.mechanism(m)
@@ -346,5 +369,5 @@ func (w *world) actUnwrap() {
 		c.attributes(list, false, false)
 		c.handle()
 	})
-	w.made(a, 0, s, "unwrapped AES", list)
+	w.made(a, 0, s, "unwrapped "+map[uint64]string{pkcs11.CKK_AES: "AES", pkcs11.CKK_GENERIC_SECRET: "generic", pkcs11.CKK_RSA: "RSA private", pkcs11.CKK_EC: "EC private"}[kind], list)
 }

@@ -36,13 +36,21 @@ var differences = []*difference{
 	{name: "C_SetPIN with two things wrong", harmless: true,
 		applies: answers("C_SetPIN", pkcs11.CKR_PIN_LEN_RANGE, pkcs11.CKR_SESSION_READ_ONLY)},
 	{name: "Two things wrong in one call", harmless: true, applies: argumentsFirst},
+	{name: "Functions that SoftHSM lacks", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return (isDual(function) || strings.Contains(function, "Recover")) && rvs[0] == pkcs11.CKR_FUNCTION_NOT_SUPPORTED &&
+			(rvs[1] == pkcs11.CKR_OPERATION_NOT_INITIALIZED || rvs[1] == pkcs11.CKR_KEY_HANDLE_INVALID) && rvs[2] == rvs[1]
+	}},
+	{name: "Two things wrong in deriving", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return function == "C_DeriveKey" && rvs[0] != pkcs11.CKR_OK && rvs[1] == rvs[2] && (rvs[1] == pkcs11.CKR_KEY_HANDLE_INVALID ||
+			rvs[1] == pkcs11.CKR_MECHANISM_PARAM_INVALID || rvs[1] == pkcs11.CKR_FUNCTION_FAILED && rvs[0] == pkcs11.CKR_ATTRIBUTE_READ_ONLY)
+	}},
 	{name: "Two things wrong in wrapping", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
 		return (function == "C_WrapKey" || function == "C_UnwrapKey") && rvs[0] != pkcs11.CKR_OK && rvs[1] == rvs[2] && slices.Contains([]pkcs11.RV{
 			pkcs11.CKR_KEY_HANDLE_INVALID, pkcs11.CKR_KEY_UNEXTRACTABLE, pkcs11.CKR_UNWRAPPING_KEY_HANDLE_INVALID,
 			pkcs11.CKR_WRAPPING_KEY_HANDLE_INVALID, pkcs11.CKR_SESSION_READ_ONLY}, rvs[1])
 	}},
 	{name: "Truth values of the wrong size", applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
-		return (strings.HasPrefix(function, "C_Generate") || function == "C_UnwrapKey") && rvs == [3]pkcs11.RV{pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID}
+		return (strings.HasPrefix(function, "C_Generate") || function == "C_UnwrapKey" || function == "C_DeriveKey") && rvs == [3]pkcs11.RV{pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID}
 	}},
 	{name: "Handles", applies: func(w *world, _ string, rvs [3]pkcs11.RV) bool {
 		return w.stale && (rvs[0] == pkcs11.CKR_OBJECT_HANDLE_INVALID || rvs[0] == pkcs11.CKR_KEY_HANDLE_INVALID) && rvs[1] == rvs[2]
@@ -54,16 +62,23 @@ var differences = []*difference{
 	{name: "Dates of private objects", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
 		return function == "C_GetAttributeValue" && rvs[0] == pkcs11.CKR_GENERAL_ERROR && rvs[1] == rvs[2] && rvs[1].HasReply()
 	}},
-	{name: "RSA private keys without all their parts", applies: answers("C_CreateObject", pkcs11.CKR_OK, pkcs11.CKR_TEMPLATE_INCOMPLETE)},
+	{name: "RSA private keys without all their parts", applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+		return function == "C_CreateObject" && rvs[0] == pkcs11.CKR_OK && rvs[2] == pkcs11.CKR_TEMPLATE_INCOMPLETE &&
+			(rvs[1] == rvs[0] || rvs[1] == rvs[2])
+	}},
+	{name: "Secret keys of an odd length", applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
+		return rvs == [3]pkcs11.RV{pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_READ_ONLY, pkcs11.CKR_ATTRIBUTE_READ_ONLY} && strings.Contains(w.log[len(w.log)-1], "CKA_COPYABLE=00")
+	}},
 	{name: "Copies that are less extractable", applies: answers("C_CopyObject", pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_READ_ONLY)},
 	{name: "Two things wrong in one template", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
-		return slices.Contains(strings.Fields("C_CreateObject C_CopyObject C_GenerateKey C_GenerateKeyPair C_UnwrapKey C_SetAttributeValue"), function) &&
+		return slices.Contains(strings.Fields("C_CreateObject C_CopyObject C_GenerateKey C_GenerateKeyPair C_UnwrapKey C_DeriveKey C_SetAttributeValue"), function) &&
 			slices.Contains([]pkcs11.RV{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID, pkcs11.CKR_SESSION_READ_ONLY}, rvs[1]) &&
-			rvs[2] == rvs[1] && rvs[0] != pkcs11.CKR_OK
+			rvs[2] == rvs[1] && rvs[0] != pkcs11.CKR_OK || (rvs[0] == pkcs11.CKR_ATTRIBUTE_TYPE_INVALID || rvs[0] == pkcs11.CKR_TEMPLATE_INCONSISTENT) && rvs[1] == pkcs11.CKR_ATTRIBUTE_READ_ONLY && rvs[2] == rvs[1]
 	}},
 	{name: "Handles of keys that are none", harmless: true,
 		applies: answers("C_EncryptInit C_DecryptInit C_SignInit C_VerifyInit", pkcs11.CKR_OBJECT_HANDLE_INVALID, pkcs11.CKR_KEY_HANDLE_INVALID)},
 	{name: "Copies of objects that cannot be modified", applies: answers("C_CopyObject", pkcs11.CKR_ATTRIBUTE_READ_ONLY, pkcs11.CKR_OK)},
+	{name: "Derived keys that cannot be modified", applies: answers("C_DeriveKey", pkcs11.CKR_ATTRIBUTE_READ_ONLY, pkcs11.CKR_OK)},
 	{name: "Setting what is set", applies: answers("C_SetAttributeValue", pkcs11.CKR_ATTRIBUTE_READ_ONLY, pkcs11.CKR_OK)},
 	{name: "Single-part calls in the middle of parts", applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
 		return rvs[1] == pkcs11.CKR_OPERATION_NOT_INITIALIZED && rvs[2] == rvs[1] && w.partly(function)
@@ -82,6 +97,10 @@ var differences = []*difference{
 		return rvs[1] == pkcs11.CKR_OPERATION_NOT_INITIALIZED && rvs[2] == rvs[1] && w.failedBefore(function)
 	}},
 	remnants,
+}
+
+func isDual(function string) bool {
+	return slices.ContainsFunc(duals, func(d dual) bool { return d.name == function })
 }
 
 // argumentsFirst: SoftHSM looks for NULL before it looks for anything else.
@@ -129,8 +148,18 @@ func (w *world) note(function string, described [3]string) {
 	if surveyed[key]++; surveyed[key] == 1 || len(w.log) < logged[key] {
 		logged[key] = len(w.log)
 		first[key] = w.log[len(w.log)-1] + "\n\tbare:  " + described[0] + "\n\tone:   " + described[1] + "\n\tthree: " + described[2] +
-			"\n\tafter\n\t" + strings.Join(w.log[max(0, len(w.log)-9):len(w.log)-1], "\n\t")
+			"\n\tafter\n\t" + strings.Join(w.log[max(0, len(w.log)-9):len(w.log)-1], "\n\t") + saidOfFaults(described)
 	}
+}
+
+// saidOfFaults are the ends of the engines' logs, where they may tell more.
+func saidOfFaults(described [3]string) (said string) {
+	for i, d := range described {
+		if strings.HasPrefix(d, pkcs11.CKR_DEVICE_ERROR.String()) {
+			said += "\n" + sides[i].said()
+		}
+	}
+	return said
 }
 
 func printSurvey() {

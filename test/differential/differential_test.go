@@ -38,8 +38,8 @@ var (
 		times(2, (*world).actSetAttributes), times(4, (*world).actFind), times(1, (*world).actFindWrongly), times(1, (*world).actSize),
 		times(2, (*world).actGenerate), times(1, (*world).actGeneratePair))
 	cryptoActs = mix(times(8, (*world).actWhole), times(2, (*world).actInit), times(2, (*world).actSingle), times(2, (*world).actUpdate),
-		times(2, (*world).actFinal), times(1, (*world).actDigestKey))
-	wrapActs = mix(times(3, (*world).actWrap), times(3, (*world).actUnwrap), times(1, (*world).actGetAttributes))
+		times(2, (*world).actFinal), times(1, (*world).actDigestKey), times(1, (*world).actRecover), times(1, (*world).actDualAlone), times(2, (*world).actDual))
+	wrapActs = mix(times(3, (*world).actWrap), times(3, (*world).actUnwrap), times(5, (*world).actDerive), times(2, (*world).actGetAttributes), times(1, (*world).actWhole))
 )
 
 // sequences runs random sequences of these acts. Those of crypto start with
@@ -51,8 +51,8 @@ func sequences(t *testing.T, keys bool, acts []act) {
 		if keys {
 			w.makeKeys()
 		}
-		for range rapid.IntRange(5, 25).Draw(rt, "steps") {
-			rapid.SampledFrom(acts).Draw(rt, "act")(w)
+		for range between(5, 25).Draw(rt, "steps") {
+			oneOf(acts).Draw(rt, "act")(w)
 			if w.over {
 				return
 			}
@@ -86,6 +86,34 @@ func TestObjects(t *testing.T)  { sequences(t, false, mix(objectActs, times(1, (
 func TestCrypto(t *testing.T)   { sequences(t, true, mix(cryptoActs, times(1, (*world).actOpen))) }
 func TestWrapping(t *testing.T) { sequences(t, true, wrapActs) }
 func TestAll(t *testing.T)      { sequences(t, true, mix(sessionActs, objectActs, cryptoActs, wrapActs)) }
+
+// TestUndestroyable comes last: nothing removes what it leaves on the tokens.
+func TestUndestroyable(t *testing.T) {
+	done := false
+	rapid.Check(t, func(rt *rapid.T) {
+		if done {
+			return
+		}
+		done = true
+		w := &world{T: rt}
+		w.reset()
+		s := w.sessions[0]
+		for _, k := range kinds {
+			if k.name == "bad AES" {
+				continue
+			}
+			w.create(s, "", k.name, append(append([]attribute{}, k.template...), yes(pkcs11.CKA_TOKEN), no(pkcs11.CKA_DESTROYABLE), text(pkcs11.CKA_LABEL, "kept")), false)
+			o := w.objects[len(w.objects)-1]
+			w.destroy(s, "", o, k.name)
+			w.set(s, "", o, k.name, []attribute{yes(pkcs11.CKA_DESTROYABLE)})
+			w.destroy(s, "", o, k.name)
+			w.set(s, "", o, k.name, []attribute{text(pkcs11.CKA_LABEL, "kept, and renamed")})
+		}
+		w.find(s, "", nil)
+		w.fetch(s, "", 100)
+		w.endFind(s, "")
+	})
+}
 
 func TestDifferencesAreExplained(t *testing.T) {
 	text, err := os.ReadFile("../../docs/differences.md")

@@ -4,6 +4,7 @@ package differential_test
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -77,11 +78,23 @@ type call struct {
 	pointers [][3]uint32 // buffer, offset, buffer pointed to
 	args     []argument
 	outputs  []output
+
+	instead string                 // the function to call, if not the one that is compared
+	then    func() (string, *call) // what to call after it, if that succeeds
 }
 
 type argument struct {
 	pointer bool
 	value   uint64
+}
+
+// run makes the call and what is to follow it.
+func (m *machine) run(name string, c *call) (pkcs11.RV, error) {
+	rv, err := m.make(cmp.Or(c.instead, name), c)
+	if rv != pkcs11.CKR_OK || err != nil || c.then == nil {
+		return rv, err
+	}
+	return m.make(c.then())
 }
 
 // make runs the call. Afterwards the buffers hold what the module left there.
@@ -209,15 +222,18 @@ func (c *call) attributes(list []attribute, null, asks bool) {
 	if null {
 		c.null()
 	} else {
-		b := c.attributeList(list, asks)
-		c.pointer(b)
+		o := c.attributeList(list)
+		c.pointer(o.buffer)
+		if asks {
+			c.outputs = append(c.outputs, o)
+		}
 	}
 	c.number(uint64(len(list)))
 }
 
-func (c *call) attributeList(list []attribute, asks bool) int {
+func (c *call) attributeList(list []attribute) output {
 	b := c.buffer(make([]byte, 24*len(list)))
-	o := output{kind: outAttributes, buffer: b}
+	o := output{kind: outAttributes, buffer: b, nested: map[int]output{}}
 	for i, a := range list {
 		at := c.buffers[b][24*i:]
 		binary.LittleEndian.PutUint64(at, uint64(a.kind))
@@ -229,7 +245,8 @@ func (c *call) attributeList(list []attribute, asks bool) int {
 		switch {
 		case a.null:
 		case a.nested != nil:
-			value = c.attributeList(a.nested, false)
+			inner := c.attributeList(a.nested)
+			value, o.nested[i] = inner.buffer, inner
 			binary.LittleEndian.PutUint64(c.buffers[b][24*i+16:], uint64(24*len(a.nested)))
 		default:
 			value = c.buffer(a.value)
@@ -239,13 +256,11 @@ func (c *call) attributeList(list []attribute, asks bool) int {
 		}
 		o.values = append(o.values, value)
 	}
-	if asks {
-		c.outputs = append(c.outputs, o)
-	}
-	return b
+	return o
 }
 
-// An attribute of a template; as a question its value is the room.
+// An attribute of a template; as a question its value is the room. The room for
+// an array are attributes with room of their own.
 type attribute struct {
 	kind    pkcs11.AttributeType
 	value   []byte

@@ -101,6 +101,10 @@ func worlds(dir string) error {
 		if err != nil {
 			return err
 		}
+		// No member is silent here but on a machine that stands still.
+		if err := c.Set(`probe_timeout = "20m"`, `command_timeout = "30m"`, `stuck_timeout = "40m"`, `stuck_timeout_keygen = "50m"`); err != nil {
+			return err
+		}
 		m, err := start(driver, fmt.Sprintf("a group of %d", members), c.Module, c.Env()...)
 		if err != nil {
 			return err

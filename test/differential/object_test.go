@@ -4,23 +4,25 @@ package differential_test
 
 import (
 	"fmt"
-
-	"pgregory.net/rapid"
+	"strings"
 
 	"oneslot.dev/oneslot/pkcs11"
 )
 
 func (w *world) actCreate() {
 	s, what := w.anySession()
-	k := rapid.SampledFrom(kinds).Draw(w.T, "kind")
+	k := oneOf(kinds).Draw(w.T, "kind")
 	list := w.vary(k.template)
-	null := w.chance(1, "no template")
-	a := w.all("C_CreateObject", fmt.Sprintf("%s, %s %s", what, k.name, show(list)), func(side int, c *call) {
+	w.create(s, what, k.name, list, w.chance(1, "no template"))
+}
+
+func (w *world) create(s *session, what, name string, list []attribute, null bool) {
+	a := w.all("C_CreateObject", fmt.Sprintf("%s, %s %s", what, name, show(list)), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.attributes(list, null, false)
 		c.handle()
 	})
-	w.made(a, 0, s, k.name, list)
+	w.made(a, 0, s, name, list)
 }
 
 // made notes a new object.
@@ -29,7 +31,7 @@ func (w *world) made(a *answer, output int, s *session, what string, list []attr
 		w.remnants = true
 		return
 	}
-	o := &object{handles: a.handles(output), what: what, private: isPrivate(list)}
+	o := &object{handles: a.handles(output), what: what, keeps: !flagOf(list, pkcs11.CKA_DESTROYABLE, true), private: isPrivate(list), unlike: strings.HasPrefix(what, "generated")}
 	if !flagOf(list, pkcs11.CKA_TOKEN, false) {
 		o.owner = s
 	}
@@ -40,6 +42,12 @@ func (w *world) actCopy() {
 	s, what := w.anySession()
 	o, which := w.anyObject()
 	list := w.vary(nil)
+	switch { // so that the copy can be removed
+	case o.keeps:
+		list = without(list, pkcs11.CKA_TOKEN)
+	case o.owner == nil && flagOf(list, pkcs11.CKA_TOKEN, true):
+		list = without(list, pkcs11.CKA_DESTROYABLE)
+	}
 	a := w.all("C_CopyObject", fmt.Sprintf("%s, %s, %s", what, which, show(list)), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.number(o.handles[side])
@@ -49,7 +57,8 @@ func (w *world) actCopy() {
 	if a.rv != pkcs11.CKR_OK || w.over {
 		return
 	}
-	copied := &object{handles: a.handles(0), what: "copy of " + o.what, private: flagOf(list, pkcs11.CKA_PRIVATE, o.private)}
+	copied := &object{handles: a.handles(0), what: "copy of " + o.what, private: flagOf(list, pkcs11.CKA_PRIVATE, o.private), unlike: o.unlike,
+		keeps: !flagOf(list, pkcs11.CKA_DESTROYABLE, !o.keeps)}
 	if !flagOf(list, pkcs11.CKA_TOKEN, o.owner == nil) {
 		copied.owner = s
 	}
@@ -59,6 +68,10 @@ func (w *world) actCopy() {
 func (w *world) actDestroy() {
 	s, what := w.anySession()
 	o, which := w.anyObject()
+	w.destroy(s, what, o, which)
+}
+
+func (w *world) destroy(s *session, what string, o *object, which string) {
 	a := w.all("C_DestroyObject", what+", "+which, func(side int, c *call) {
 		c.number(s.handles[side])
 		c.number(o.handles[side])
@@ -75,20 +88,23 @@ var asked = []pkcs11.AttributeType{
 	pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_LOCAL, pkcs11.CKA_ALWAYS_SENSITIVE, pkcs11.CKA_NEVER_EXTRACTABLE, pkcs11.CKA_KEY_GEN_MECHANISM,
 	pkcs11.CKA_START_DATE, pkcs11.CKA_ALLOWED_MECHANISMS, pkcs11.CKA_VALUE_LEN, pkcs11.CKA_SUBJECT, pkcs11.CKA_MODIFIABLE, pkcs11.CKA_COPYABLE,
 	pkcs11.CKA_DESTROYABLE, pkcs11.CKA_CHECK_VALUE, 0x80001234, pkcs11.CKA_APPLICATION, pkcs11.CKA_SIGN, pkcs11.CKA_MODULUS_BITS,
-	pkcs11.CKA_WRAP_WITH_TRUSTED, pkcs11.CKA_WRAP_TEMPLATE, pkcs11.CKA_TRUSTED, pkcs11.CKA_ALWAYS_AUTHENTICATE,
+	pkcs11.CKA_WRAP_WITH_TRUSTED, pkcs11.CKA_WRAP_TEMPLATE, pkcs11.CKA_UNWRAP_TEMPLATE, pkcs11.CKA_TRUSTED, pkcs11.CKA_ALWAYS_AUTHENTICATE,
 }
 
 func (w *world) actGetAttributes() {
 	s, what := w.anySession()
 	o, which := w.anyObject()
 	var list []attribute
-	for range rapid.IntRange(0, 6).Draw(w.T, "questions") {
-		a := attribute{kind: rapid.SampledFrom(asked).Draw(w.T, "attribute")}
-		switch size := rapid.SampledFrom([]int{-1, 500, 500, 500, 8, 1, 0}).Draw(w.T, "room"); {
+	for range between(0, 6).Draw(w.T, "questions") {
+		a := attribute{kind: oneOf(asked).Draw(w.T, "attribute")}
+		switch size := oneOf([]int{-1, 500, 500, 500, 8, 1, 0}).Draw(w.T, "room"); {
 		case size < 0:
 			a.null = true
-		case a.kind == pkcs11.CKA_WRAP_TEMPLATE:
-			a.null = true // bytes are no room for it
+		case a.kind == pkcs11.CKA_WRAP_TEMPLATE || a.kind == pkcs11.CKA_UNWRAP_TEMPLATE:
+			for range size / 100 {
+				a.nested = append(a.nested, attribute{value: make([]byte, size/10)})
+			}
+			a.null = a.nested == nil
 		default:
 			a.value = make([]byte, size)
 		}
@@ -99,6 +115,9 @@ func (w *world) actGetAttributes() {
 		c.number(s.handles[side])
 		c.number(o.handles[side])
 		c.attributes(list, null, true)
+		if o.unlike && !null {
+			c.outputs[0].random = true
+		}
 	})
 }
 
@@ -110,32 +129,38 @@ func (w *world) actSetAttributes() {
 		from = wrong
 	}
 	var list []attribute
-	for range rapid.IntRange(0, 2).Draw(w.T, "changes") {
-		list = append(list, rapid.SampledFrom(from).Draw(w.T, "change"))
+	for range between(0, 2).Draw(w.T, "changes") {
+		list = append(list, oneOf(from).Draw(w.T, "change"))
 	}
-	list = once(list)
-	w.all("C_SetAttributeValue", what+", "+which+" "+show(list), func(side int, c *call) {
+	if list = once(list); o.owner == nil {
+		list = without(list, pkcs11.CKA_DESTROYABLE)
+	}
+	w.set(s, what, o, which, list)
+}
+
+func (w *world) set(s *session, what string, o *object, which string, list []attribute) {
+	a := w.all("C_SetAttributeValue", what+", "+which+" "+show(list), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.number(o.handles[side])
 		c.attributes(list, false, false)
 	})
+	if a.rv == pkcs11.CKR_OK {
+		o.keeps = !flagOf(list, pkcs11.CKA_DESTROYABLE, !o.keeps)
+	}
 }
 
 func (w *world) actFind() {
 	s, what := w.anySession()
-	list := rapid.SampledFrom([][]attribute{
+	list := oneOf([][]attribute{
 		nil, {text(pkcs11.CKA_LABEL, "a label")}, {number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY)}, {yes(pkcs11.CKA_TOKEN)}, {no(pkcs11.CKA_TOKEN)},
 		{number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), text(pkcs11.CKA_ID, "id")}, {text(pkcs11.CKA_LABEL, "")}, {number(0x80001234, 5)},
 		{{kind: pkcs11.CKA_CLASS, value: []byte{4}}}, {value(pkcs11.CKA_MODULUS, rsaModulus)}, {{kind: pkcs11.CKA_LABEL, null: true}}, {yes(pkcs11.CKA_EXTRACTABLE)},
 		{no(pkcs11.CKA_EXTRACTABLE)}, {value(pkcs11.CKA_EC_POINT, ecPoint)}, {yes(pkcs11.CKA_SIGN)}, {text(pkcs11.CKA_VALUE, "some data")},
 		{number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_EC)}, {yes(pkcs11.CKA_PRIVATE)}, {no(pkcs11.CKA_LOCAL)},
 	}).Draw(w.T, "template")
-	w.all("C_FindObjectsInit", what+", "+show(list), func(side int, c *call) {
-		c.number(s.handles[side])
-		c.attributes(list, false, false)
-	})
+	w.find(s, what, list)
 	for !w.over {
-		n := rapid.SampledFrom([]uint64{100, 100, 0}).Draw(w.T, "maximum")
+		n := oneOf([]uint64{100, 100, 0}).Draw(w.T, "maximum")
 		w.fetch(s, what, n)
 		if w.chance(70, "enough") {
 			break
@@ -144,6 +169,13 @@ func (w *world) actFind() {
 	if !w.over && !w.chance(10, "leave it active") {
 		w.endFind(s, what)
 	}
+}
+
+func (w *world) find(s *session, what string, list []attribute) {
+	w.all("C_FindObjectsInit", what+", "+show(list), func(side int, c *call) {
+		c.number(s.handles[side])
+		c.attributes(list, false, false)
+	})
 }
 
 func (w *world) fetch(s *session, what string, n uint64) {
@@ -183,10 +215,10 @@ func (w *world) actSize() {
 
 func (w *world) actGenerate() {
 	s, what := w.anySession()
-	m := rapid.SampledFrom([]mechanism{
+	m := oneOf([]mechanism{
 		{kind: pkcs11.CKM_AES_KEY_GEN}, {kind: pkcs11.CKM_GENERIC_SECRET_KEY_GEN}, {kind: pkcs11.CKM_AES_KEY_GEN}, {kind: pkcs11.CKM_SHA256}, {absent: true},
 	}).Draw(w.T, "mechanism")
-	list := w.vary([]attribute{number(pkcs11.CKA_VALUE_LEN, rapid.SampledFrom([]uint64{16, 32, 16, 17, 0}).Draw(w.T, "length")), yes(pkcs11.CKA_ENCRYPT), yes(pkcs11.CKA_SIGN), no(pkcs11.CKA_SENSITIVE)})
+	list := w.vary([]attribute{number(pkcs11.CKA_VALUE_LEN, oneOf([]uint64{16, 32, 16, 17, 0}).Draw(w.T, "length")), yes(pkcs11.CKA_ENCRYPT), yes(pkcs11.CKA_SIGN), no(pkcs11.CKA_SENSITIVE)})
 	a := w.all("C_GenerateKey", fmt.Sprintf("%s, %v %s", what, m, show(list)), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.mechanism(m)
@@ -196,21 +228,35 @@ func (w *world) actGenerate() {
 	w.made(a, 0, s, "generated "+m.kind.String(), append([]attribute{number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY)}, list...))
 }
 
+// pairs are the ways to a key pair. RSA keys are small: they are slow.
+var pairs = []struct {
+	name   string
+	kind   pkcs11.MechanismType
+	public []attribute
+}{
+	{"EC", pkcs11.CKM_EC_KEY_PAIR_GEN, []attribute{value(pkcs11.CKA_EC_PARAMS, ecP256), yes(pkcs11.CKA_VERIFY)}},
+	{"EC", pkcs11.CKM_EC_KEY_PAIR_GEN, []attribute{value(pkcs11.CKA_EC_PARAMS, ecP256), yes(pkcs11.CKA_VERIFY)}},
+	{"RSA", pkcs11.CKM_RSA_PKCS_KEY_PAIR_GEN, []attribute{number(pkcs11.CKA_MODULUS_BITS, 512), value(pkcs11.CKA_PUBLIC_EXPONENT, []byte{1, 0, 1}), yes(pkcs11.CKA_VERIFY), yes(pkcs11.CKA_ENCRYPT)}},
+	{"RSA", pkcs11.CKM_RSA_PKCS_KEY_PAIR_GEN, []attribute{number(pkcs11.CKA_MODULUS_BITS, 100), value(pkcs11.CKA_PUBLIC_EXPONENT, []byte{1, 0, 1})}},
+	{"RSA", pkcs11.CKM_RSA_PKCS_KEY_PAIR_GEN, []attribute{number(pkcs11.CKA_MODULUS_BITS, 512), yes(pkcs11.CKA_VERIFY)}},
+}
+
 func (w *world) actGeneratePair() {
 	if !w.chance(40, "a pair") {
 		return
 	}
 	s, what := w.anySession()
-	public := w.vary([]attribute{value(pkcs11.CKA_EC_PARAMS, ecP256), yes(pkcs11.CKA_VERIFY)})
+	p := oneOf(pairs).Draw(w.T, "pair")
+	public := w.vary(p.public)
 	private := w.vary([]attribute{yes(pkcs11.CKA_SIGN), no(pkcs11.CKA_SENSITIVE)})
-	a := w.all("C_GenerateKeyPair", fmt.Sprintf("%s, public %s private %s", what, show(public), show(private)), func(side int, c *call) {
+	a := w.all("C_GenerateKeyPair", fmt.Sprintf("%s, %s, public %s private %s", what, p.name, show(public), show(private)), func(side int, c *call) {
 		c.number(s.handles[side])
-		c.mechanism(mechanism{kind: pkcs11.CKM_EC_KEY_PAIR_GEN})
+		c.mechanism(mechanism{kind: p.kind})
 		c.attributes(public, false, false)
 		c.attributes(private, false, false)
 		c.handle()
 		c.handle()
 	})
-	w.made(a, 0, s, "generated EC public", append([]attribute{number(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY)}, public...))
-	w.made(a, 1, s, "generated EC private", append([]attribute{number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY)}, private...))
+	w.made(a, 0, s, "generated "+p.name+" public", append([]attribute{number(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY)}, public...))
+	w.made(a, 1, s, "generated "+p.name+" private", append([]attribute{number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY)}, private...))
 }

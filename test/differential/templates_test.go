@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"pgregory.net/rapid"
-
 	"oneslot.dev/oneslot/pkcs11"
 )
 
@@ -24,6 +22,10 @@ func text(kind pkcs11.AttributeType, v string) attribute {
 }
 
 func value(kind pkcs11.AttributeType, v []byte) attribute { return attribute{kind: kind, value: v} }
+
+func array(kind pkcs11.AttributeType, list ...attribute) attribute {
+	return attribute{kind: kind, nested: append([]attribute{}, list...)}
+}
 
 // A kind is something that C_CreateObject can make.
 type kind struct {
@@ -45,7 +47,7 @@ var kinds = []kind{
 		number(pkcs11.CKA_CLASS, pkcs11.CKO_CERTIFICATE), number(pkcs11.CKA_CERTIFICATE_TYPE, 0),
 		value(pkcs11.CKA_VALUE, certificate), value(pkcs11.CKA_SUBJECT, certificate[106:131]),
 	}},
-	secret("AES", pkcs11.CKK_AES, "0123456789abcdef", pkcs11.CKA_ENCRYPT, pkcs11.CKA_DECRYPT, pkcs11.CKA_SIGN, pkcs11.CKA_VERIFY, pkcs11.CKA_WRAP, pkcs11.CKA_UNWRAP, pkcs11.CKA_EXTRACTABLE),
+	secret("AES", pkcs11.CKK_AES, "0123456789abcdef", pkcs11.CKA_ENCRYPT, pkcs11.CKA_DECRYPT, pkcs11.CKA_SIGN, pkcs11.CKA_VERIFY, pkcs11.CKA_WRAP, pkcs11.CKA_UNWRAP, pkcs11.CKA_DERIVE, pkcs11.CKA_EXTRACTABLE),
 	secret("AES-256", pkcs11.CKK_AES, "0123456789abcdef0123456789ABCDEF", pkcs11.CKA_ENCRYPT, pkcs11.CKA_DECRYPT),
 	secret("generic", pkcs11.CKK_GENERIC_SECRET, "a secret of some length", pkcs11.CKA_SIGN, pkcs11.CKA_VERIFY, pkcs11.CKA_DERIVE, pkcs11.CKA_EXTRACTABLE),
 	secret("bad AES", pkcs11.CKK_AES, "seventeen bytes!!", pkcs11.CKA_ENCRYPT),
@@ -59,6 +61,10 @@ var kinds = []kind{
 		value(pkcs11.CKA_PRIME_1, rsaPrime1), value(pkcs11.CKA_PRIME_2, rsaPrime2), value(pkcs11.CKA_EXPONENT_1, rsaExponent1),
 		value(pkcs11.CKA_EXPONENT_2, rsaExponent2), value(pkcs11.CKA_COEFFICIENT, rsaCoefficient),
 		yes(pkcs11.CKA_SIGN), yes(pkcs11.CKA_DECRYPT), yes(pkcs11.CKA_UNWRAP), no(pkcs11.CKA_SENSITIVE),
+	}},
+	{"DH private", []attribute{
+		number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_DH), value(pkcs11.CKA_PRIME, dhPrime),
+		value(pkcs11.CKA_BASE, []byte{2}), value(pkcs11.CKA_VALUE, dhPrivate), yes(pkcs11.CKA_DERIVE), no(pkcs11.CKA_SENSITIVE),
 	}},
 	{"EC public", []attribute{
 		number(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_EC),
@@ -77,6 +83,10 @@ var extra = []attribute{
 	no(pkcs11.CKA_MODIFIABLE), no(pkcs11.CKA_SIGN), no(pkcs11.CKA_ENCRYPT), yes(pkcs11.CKA_DERIVE),
 	value(pkcs11.CKA_START_DATE, []byte("20260101")), value(pkcs11.CKA_START_DATE, []byte{}), no(pkcs11.CKA_COPYABLE),
 	value(pkcs11.CKA_ALLOWED_MECHANISMS, ulong(uint64(pkcs11.CKM_AES_CBC))), yes(pkcs11.CKA_WRAP_WITH_TRUSTED),
+	value(pkcs11.CKA_ALLOWED_MECHANISMS, []byte{}), value(pkcs11.CKA_ALLOWED_MECHANISMS, fields(uint64(pkcs11.CKM_SHA256_HMAC), uint64(pkcs11.CKM_AES_CBC))),
+	array(pkcs11.CKA_WRAP_TEMPLATE, yes(pkcs11.CKA_EXTRACTABLE), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_AES)), array(pkcs11.CKA_WRAP_TEMPLATE),
+	no(pkcs11.CKA_DESTROYABLE), yes(pkcs11.CKA_DESTROYABLE), yes(pkcs11.CKA_ALWAYS_AUTHENTICATE),
+	array(pkcs11.CKA_UNWRAP_TEMPLATE, no(pkcs11.CKA_SENSITIVE)), array(pkcs11.CKA_UNWRAP_TEMPLATE, text(pkcs11.CKA_LABEL, "unwrapped"), yes(pkcs11.CKA_ENCRYPT)),
 }
 
 // wrong are attributes that do not belong, or not so.
@@ -86,29 +96,37 @@ var wrong = []attribute{
 	number(0x80001234, 5), number(pkcs11.CKA_KEY_TYPE, 0x99), yes(pkcs11.CKA_LOCAL), number(pkcs11.CKA_KEY_GEN_MECHANISM, 1),
 	yes(pkcs11.CKA_TRUSTED), yes(pkcs11.CKA_ALWAYS_SENSITIVE), number(pkcs11.CKA_MODULUS_BITS, 1024), value(pkcs11.CKA_START_DATE, []byte("2026")),
 	number(pkcs11.CKA_VALUE_LEN, 16), {kind: pkcs11.CKA_EXTRACTABLE, value: []byte{7}}, {kind: pkcs11.CKA_ID, value: []byte{}, null: true},
-	{kind: pkcs11.CKA_ALLOWED_MECHANISMS, value: []byte{1, 2, 3}},
+	{kind: pkcs11.CKA_ALLOWED_MECHANISMS, value: []byte{1, 2, 3}}, array(pkcs11.CKA_WRAP_TEMPLATE, attribute{kind: pkcs11.CKA_LABEL, null: true}),
+	array(pkcs11.CKA_UNWRAP_TEMPLATE, array(pkcs11.CKA_WRAP_TEMPLATE, yes(pkcs11.CKA_TOKEN))),
 }
 
 // vary draws what is changed in a template.
 func (w *world) vary(base []attribute) []attribute {
 	list := append([]attribute{}, base...)
 	if w.chance(50, "private") {
-		list = append(list, rapid.SampledFrom([]attribute{no(pkcs11.CKA_PRIVATE), yes(pkcs11.CKA_PRIVATE), no(pkcs11.CKA_PRIVATE)}).Draw(w.T, "CKA_PRIVATE"))
+		list = append(list, oneOf([]attribute{no(pkcs11.CKA_PRIVATE), yes(pkcs11.CKA_PRIVATE), no(pkcs11.CKA_PRIVATE)}).Draw(w.T, "CKA_PRIVATE"))
 	}
 	if w.chance(60, "token") {
-		list = append(list, rapid.SampledFrom([]attribute{no(pkcs11.CKA_TOKEN), yes(pkcs11.CKA_TOKEN)}).Draw(w.T, "CKA_TOKEN"))
+		list = append(list, oneOf([]attribute{no(pkcs11.CKA_TOKEN), yes(pkcs11.CKA_TOKEN)}).Draw(w.T, "CKA_TOKEN"))
 	}
-	for range rapid.IntRange(0, 2).Draw(w.T, "extras") {
-		list = append(list, rapid.SampledFrom(extra).Draw(w.T, "extra"))
+	for range between(0, 2).Draw(w.T, "extras") {
+		list = append(list, oneOf(extra).Draw(w.T, "extra"))
 	}
 	if w.chance(12, "wrong") {
-		list = append(list, rapid.SampledFrom(wrong).Draw(w.T, "wrong"))
+		list = append(list, oneOf(wrong).Draw(w.T, "wrong"))
 	}
 	if w.chance(6, "leave out") && len(list) > 0 {
-		i := rapid.IntRange(0, len(list)-1).Draw(w.T, "what")
+		i := between(0, len(list)-1).Draw(w.T, "what")
 		list = append(list[:i:i], list[i+1:]...)
 	}
-	return once(list)
+	if list = once(list); flagOf(list, pkcs11.CKA_TOKEN, false) && !flagOf(list, pkcs11.CKA_DESTROYABLE, true) {
+		list = without(list, pkcs11.CKA_DESTROYABLE) // nothing could remove it: TestUndestroyable
+	}
+	return list
+}
+
+func without(list []attribute, kind pkcs11.AttributeType) []attribute {
+	return slices.DeleteFunc(list, func(a attribute) bool { return a.kind == kind })
 }
 
 // once leaves the last attribute of each type. What becomes of a template with
@@ -130,8 +148,11 @@ func show(list []attribute) string {
 		if len(v) > 40 {
 			v = v[:40] + "…"
 		}
-		if a.null {
+		switch {
+		case a.null:
 			v = "NULL"
+		case a.nested != nil:
+			v = "{" + show(a.nested) + "}"
 		}
 		all = append(all, fmt.Sprintf("%v=%s", a.kind, v))
 	}
