@@ -107,6 +107,9 @@ func (a *authority) revoke(names ...string) {
 // client is cut off and refused with a code; the other loses no call and keeps
 // its process.
 func TestNetworkRevokedUnderLoad(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 1)
 	authority := n.newAuthority("a")
 	stays, goes := authority.client("a", "stays"), authority.client("a", "goes")

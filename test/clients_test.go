@@ -53,6 +53,9 @@ func (n *network) register(member, do, name string, args ...string) {
 // own login. One logs out, tries a wrong PIN, and another is killed: the others
 // do not notice.
 func TestNetworkTenApplications(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 1)
 	other := n.registered("other")
 	var all []*stress
@@ -136,6 +139,9 @@ func (n *network) disconnected(member string) int {
 // No call of a client that may stay is dropped; one that is removed is cut off,
 // and not let in again.
 func TestNetworkRegisterIsReadUnderLoad(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 1)
 	other := n.registered("other")
 	a := n.login()

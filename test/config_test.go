@@ -60,6 +60,9 @@ func (w *world) noTokens(member string) {
 
 // "Each has its own clear message, and the other members serve."
 func TestOneBadMember(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	for _, bad := range []struct {
 		name   string
 		do     func(w *world)
@@ -166,6 +169,9 @@ func (w *world) logged(file, want string) {
 // Field-G10: an application can start while no member is there, and works as
 // soon as one is.
 func TestStartWithoutAnyMember(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	for _, member := range w.Members {
 		w.must(w.Away(member))

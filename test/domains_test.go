@@ -18,6 +18,9 @@ import (
 // quarantined with a reason, in log, status and check; the others serve; no key
 // goes either way.
 func TestNetworkAnotherDomain(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 3)
 	other, err := cluster.New(bin, filepath.Join(n.Dir, "other"), 1)
 	n.must(err)

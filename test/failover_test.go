@@ -58,6 +58,9 @@ func TestKilledMemberCostsNoCall(t *testing.T) {
 
 // F3: the probes notice it, not the command timeout.
 func TestStoppedMemberCostsNoCall(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	a := w.login()
 	load := a.load(threads, a.everything()...)
@@ -85,6 +88,9 @@ func TestEachMemberKilledInTurn(t *testing.T) {
 // G5; field-A2, A5: the same sessions, handles and login work again as soon as
 // one member is back.
 func TestAllMembersLostAndBack(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	a := w.login()
 	works := a.everything()

@@ -16,6 +16,9 @@ import (
 // H3; field-E5: labels and IDs say nothing of which key is meant. Each handle
 // signs with its own key, whichever member does it.
 func TestTwinsAreKeptApart(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	a := w.login()
 	label, other := token.Label("twin"), token.Label("other")
@@ -53,6 +56,9 @@ func TestTwinsAreKeptApart(t *testing.T) {
 // H4, K1, K4; field-C8: the same key material under another name is an object of its
 // own on every member, whether it is given again or copied.
 func TestSameMaterialUnderAnotherName(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	a := w.login()
 	given := func(label string) p11.ObjectHandle {

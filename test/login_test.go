@@ -61,6 +61,9 @@ func TestWrongPINCostsOneTryOnOneMember(t *testing.T) {
 // R6: a member whose PIN was changed behind the group's back is left alone
 // until an operator acts; the others serve. Its PIN is tried once.
 func TestMemberWithAnotherPIN(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	c := w.Command("pkcs11-tool", "--module", w.SoftHSM, "--token-label", w.Token, "--login", "--pin", w.PIN, "--change-pin", "--new-pin", "9876")
 	c.Env = append(c.Env, w.Bare("b"))

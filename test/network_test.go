@@ -141,6 +141,9 @@ func (n *network) stopAll() {
 
 // N1, N2; F1: the process of a connection is killed on an appliance.
 func TestNetworkProcessKilled(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 3)
 	a := n.login()
 	load := a.Start(threads, a.everything()...)
@@ -160,6 +163,9 @@ func TestNetworkProcessKilled(t *testing.T) {
 
 // F1, R1: a whole appliance is gone, and comes back.
 func TestNetworkApplianceKilled(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 2)
 	a := n.login()
 	load := a.Start(threads, a.everything()...)
@@ -176,6 +182,9 @@ func TestNetworkApplianceKilled(t *testing.T) {
 
 // N4: an appliance goes down for maintenance under load, and comes back.
 func TestNetworkDrainUnderLoad(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 2)
 	a := n.login()
 	load := a.Start(threads, a.everything()...)
@@ -207,6 +216,9 @@ func TestNetworkDrainUnderLoad(t *testing.T) {
 
 // The only member restarts: calls wait for it and do not fail for ever after.
 func TestNetworkStopAndStart(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 1)
 	a := n.login()
 	works := a.everything()
@@ -221,6 +233,9 @@ func TestNetworkStopAndStart(t *testing.T) {
 // H6: an appliance gives each application few sessions. Work goes elsewhere; no
 // call fails, and a session that was refused is not taken for a lost member.
 func TestNetworkFewSessions(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 2)
 	for _, member := range []string{"a"} {
 		f, err := os.OpenFile(filepath.Join(n.Dir, member, "appliance.toml"), os.O_APPEND|os.O_WRONLY, 0)
@@ -246,6 +261,9 @@ func TestNetworkFewSessions(t *testing.T) {
 
 // F3: the process of a connection stops. Probes notice it.
 func TestNetworkProcessStopped(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	n := newNetwork(t, 2)
 	a := n.login()
 	load := a.Start(threads, a.everything()...)

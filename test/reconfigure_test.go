@@ -75,6 +75,9 @@ func (w *world) fresh(member string) {
 // has; one becomes standby, and gets no work, and active again. No call fails, and
 // the slot stays what it is.
 func TestMembersComeAndGoUnderLoad(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	w.shrink(2)
 	a := &app{Token: w.open(), w: w}
@@ -156,6 +159,9 @@ func (w *world) pairsOn(member string) []string {
 // R5: permanent failure: the broken member is removed, a fresh token is put in its
 // place, and everything is there; the application works through all of it.
 func TestReplacedByAFreshToken(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	a := w.login()
 	_, sign := a.rsa(token.Label("old"))
@@ -222,6 +228,9 @@ func TestBrokenConfigurationStaysOut(t *testing.T) {
 // and running applications take it back without a restart. A member whose PIN was
 // changed meanwhile is tried with the PIN once.
 func TestManualRecovery(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	w.oneslot("group", "recovery-mode", w.Token, "manual")
 	a := w.login()
@@ -263,6 +272,9 @@ func TestManualRecovery(t *testing.T) {
 
 // R1: after recovery_attempts in vain a member is left alone until an order.
 func TestRecoveryAttempts(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	w.oneslot("group", "retry", w.Token, "2")
 	a := w.login()
@@ -294,6 +306,9 @@ func (w *world) serial(member string) (serial string) {
 // not come back with it. A token that was given up for good is waited for no
 // longer, and quarantined if it returns as it was.
 func TestRemovedMemberReturns(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	a := w.login()
 	a.ec(token.Label("first"))

@@ -69,6 +69,9 @@ func (a *app) data(label string) p11.ObjectHandle {
 // K2, K5, R3; field-C3: what was made and changed while a member was away is on
 // it before it serves, and it can serve alone.
 func TestReturningMemberGetsWhatItMissed(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	a := w.login()
 	early, signEarly := a.rsa(token.Label("early"))
@@ -99,6 +102,9 @@ func TestReturningMemberGetsWhatItMissed(t *testing.T) {
 // K5; field-D1: what is destroyed while a member is away stays destroyed, also
 // when the application that did it is gone before the member returns.
 func TestDestroyedKeyNeverComesBack(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
 	for _, again := range []struct {
 		name string
 		do   func(*app)
