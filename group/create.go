@@ -275,7 +275,7 @@ func (g *Group) importOn(from *seat, l *link, sprouts []*sprout) (out []At, lost
 			g.say(ObjectNotCopied, l.seat, nil, describe(&s.identity)+" was created so that it cannot be copied"+g.stays(from))
 			continue
 		}
-		calls, index = append(calls, &wire.Import{Blob: s.blob, Token: true, Copies: s.copies}), append(index, i)
+		calls, index = append(calls, &wire.Import{Blob: s.blob, Token: true, Copies: s.copies, Named: true}), append(index, i)
 	}
 	for len(calls) > 0 {
 		n, err := l.do(g.ctx, g.limits(nil), calls...)

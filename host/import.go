@@ -5,14 +5,16 @@ package host
 import (
 	"bytes"
 	"context"
+	"math"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
 // Import makes an object from a blob, unless there are as many equal ones on the
-// token as there should be: so it can be repeated after a lost answer, and
-// creation happens exactly once (rule K4).
+// token as there should be: so it can be repeated after a lost answer, and creation
+// happens exactly once (rule K4). With named one of them must have its name: the same
+// key under another name is another object, and what was renamed meanwhile is not.
 //
 //	CKR_DATA_INVALID           not a blob, or of another version, or wrapped in no domain
 //	CKR_DOMAIN_PARAMS_INVALID  from another domain, or the token is in none
@@ -27,12 +29,12 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 		return rv
 	}
 	if c.Token {
-		there, rv := s.copies(&b.identity, c.Copies)
+		there, rv := s.made(&b.identity, c.Copies, c.Named)
 		if rv != pkcs11.CKR_OK {
 			return rv
 		}
-		if len(there) > 0 && uint64(len(there)) >= c.Copies {
-			c.Identity = closest(there, &b.identity)
+		if there != nil {
+			c.Identity = *there
 			return pkcs11.CKR_OK
 		}
 	}
@@ -44,15 +46,26 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 	return rv
 }
 
-// closest is the one among equal objects that has the name of the one wanted, or
-// else the first.
-func closest(same []wire.Identity, wanted *wire.Identity) wire.Identity {
-	for _, i := range same {
-		if bytes.Equal(i.Label, wanted.Label) && bytes.Equal(i.ID, wanted.ID) {
-			return i
+// made is the object on the token that is the one wanted, if there are so many equal
+// ones: that of its name or, unless it must be that, another one.
+func (s *session) made(wanted *wire.Identity, copies uint64, named bool) (*wire.Identity, pkcs11.RV) {
+	enough := copies
+	if named {
+		enough = math.MaxUint64
+	}
+	there, rv := s.copies(wanted, enough)
+	if rv != pkcs11.CKR_OK || len(there) == 0 || uint64(len(there)) < copies {
+		return nil, rv
+	}
+	for i := range there {
+		if bytes.Equal(there[i].Label, wanted.Label) && bytes.Equal(there[i].ID, wanted.ID) {
+			return &there[i], pkcs11.CKR_OK
 		}
 	}
-	return same[0]
+	if named {
+		return nil, pkcs11.CKR_OK
+	}
+	return &there[0], pkcs11.CKR_OK
 }
 
 // accept checks domain and seal.
@@ -156,18 +169,18 @@ func (s *session) materialise(b *blob, template pkcs11.Template) (uint64, pkcs11
 }
 
 // Publish puts a session object on the token, unless there are as many equal
-// ones as there should be.
+// ones as there should be, and one of its name.
 func (s *session) Publish(_ context.Context, c *wire.Publish) pkcs11.RV {
 	k, rv := s.visible(c.Object)
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
-	there, rv := s.copies(&k.Identity, c.Copies)
+	there, rv := s.made(&k.Identity, c.Copies, true)
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
-	if len(there) > 0 && uint64(len(there)) >= c.Copies {
-		c.Identity = closest(there, &k.Identity)
+	if there != nil {
+		c.Identity = *there
 		return pkcs11.CKR_OK
 	}
 	made, rv := s.publish(&k)

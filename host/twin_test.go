@@ -87,3 +87,29 @@ func TestTwinsReadAsTheyWereAskedFor(t *testing.T) {
 		}
 	}
 }
+
+// H4, K4: the same key under another name is made, also where there are as many equal
+// ones as there should be: another process may have made one a moment ago.
+func TestAnotherNameIsAnotherObject(t *testing.T) {
+	a, b := member(t, "a", 1), member(t, "b", 1)
+	handles := map[uint64]bool{}
+	for _, label := range []string{"one", "two", "one"} {
+		made := &wire.CreateObject{Template: join(number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_AES),
+			text(pkcs11.CKA_VALUE, "0123456789abcdef"), text(pkcs11.CKA_LABEL, label), yes(pkcs11.CKA_SIGN), no(pkcs11.CKA_EXTRACTABLE))}
+		a.Must(made)
+		out := &wire.Export{Object: made.Object}
+		a.Must(out)
+		in, publish := &wire.Import{Blob: bytes.Clone(out.Blob), Token: true, Copies: 1, Named: true}, &wire.Publish{Object: made.Object, Copies: 1}
+		b.Must(in)
+		a.Must(publish)
+		for _, id := range []wire.Identity{in.Identity, publish.Identity} {
+			if string(id.Label) != label {
+				t.Errorf("%q is called %q", label, id.Label)
+			}
+		}
+		handles[publish.Identity.Object] = true
+	}
+	if len(handles) != 2 {
+		t.Errorf("%d objects of 2 names", len(handles))
+	}
+}

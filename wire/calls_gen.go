@@ -3173,6 +3173,7 @@ type Import struct {
 	Blob     []byte
 	Token    bool
 	Copies   uint64
+	Named    bool
 	Identity Identity
 }
 
@@ -3182,6 +3183,7 @@ func (c *Import) encodeArgs(x *Encoder) {
 	x.Blob(c.Blob)
 	x.Bool(c.Token)
 	x.Ulong(c.Copies)
+	x.Bool(c.Named)
 }
 
 func (c *Import) encodeReply(x *Encoder) {
@@ -3192,6 +3194,7 @@ func (c *Import) decodeArgs(x *Decoder) {
 	c.Blob = x.Blob()
 	c.Token = x.Bool()
 	c.Copies = x.Ulong()
+	c.Named = x.Bool()
 }
 
 func (c *Import) decodeReply(x *Decoder) {

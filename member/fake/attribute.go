@@ -11,7 +11,7 @@ import (
 )
 
 func (s *session) SetAttributeValue(_ context.Context, c *wire.SetAttributeValue) pkcs11.RV {
-	o := s.life.handles[c.Object]
+	o := s.object(c.Object)
 	if o == nil {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
@@ -28,7 +28,7 @@ func (s *session) SetAttributeValue(_ context.Context, c *wire.SetAttributeValue
 }
 
 func (s *session) GetAttributeValue(_ context.Context, c *wire.GetAttributeValue) (rv pkcs11.RV) {
-	o := s.life.handles[c.Object]
+	o := s.object(c.Object)
 	if o == nil {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}

@@ -64,7 +64,7 @@ func (s *session) newKey(class uint64, material string, t pkcs11.Template) *obje
 }
 
 func (s *session) Export(_ context.Context, c *wire.Export) pkcs11.RV {
-	o := s.life.handles[c.Object]
+	o := s.object(c.Object)
 	if o == nil {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
@@ -89,29 +89,35 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 		c.Identity = s.identity(o)
 		return pkcs11.CKR_OK
 	}
-	c.Identity = s.place(object{b.Identity, b.Start}, c.Copies)
+	c.Identity = s.place(object{b.Identity, b.Start}, c.Copies, c.Named)
 	return pkcs11.CKR_OK
 }
 
 func (s *session) Publish(_ context.Context, c *wire.Publish) pkcs11.RV {
-	o := s.life.handles[c.Object]
+	o := s.object(c.Object)
 	if o == nil {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
-	c.Identity = s.place(*o, c.Copies)
+	c.Identity = s.place(*o, c.Copies, true)
 	return pkcs11.CKR_OK
 }
 
-// place adds a token object unless there are enough copies of it.
-func (s *session) place(made object, copies uint64) wire.Identity {
+// place adds a token object unless there are enough copies of it, with named one of
+// its name among them.
+func (s *session) place(made object, copies uint64, named bool) wire.Identity {
 	made.id.Flags |= wire.OnToken
-	var n uint64
+	var there []*object
 	for _, o := range s.life.token.objects {
-		if o.id.Same(&made.id) {
-			if n++; n >= copies {
-				return s.identity(o)
-			}
+		switch {
+		case !o.id.Same(&made.id):
+		case string(o.id.Label) == string(made.id.Label):
+			there, named = append([]*object{o}, there...), false
+		default:
+			there = append(there, o)
 		}
+	}
+	if len(there) > 0 && uint64(len(there)) >= copies && !named {
+		return s.identity(there[0])
 	}
 	if t := s.life.token; t.slow > 0 {
 		t.mu.Unlock()

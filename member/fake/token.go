@@ -227,6 +227,15 @@ func (s *session) Close() {
 	}
 }
 
+// object is what a handle means, nil if nothing any more.
+func (s *session) object(handle uint64) *object {
+	o := s.life.handles[handle]
+	if o != nil && o.id.Flags&wire.OnToken != 0 && !slices.Contains(s.life.token.objects, o) {
+		return nil
+	}
+	return o
+}
+
 func (s *session) handle(o *object) uint64 {
 	for h, known := range s.life.handles {
 		if known == o {
@@ -286,8 +295,8 @@ func (s *session) identity(o *object) wire.Identity {
 }
 
 func (s *session) Identify(_ context.Context, c *wire.Identify) pkcs11.RV {
-	o := s.life.handles[c.Object]
-	if o == nil || o.id.Flags&wire.OnToken != 0 && !slices.Contains(s.life.token.objects, o) {
+	o := s.object(c.Object)
+	if o == nil {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
 	c.Identity = s.identity(o)
@@ -326,7 +335,7 @@ func (s *session) DestroyObject(_ context.Context, c *wire.DestroyObject) pkcs11
 }
 
 func (s *session) SignInit(_ context.Context, c *wire.SignInit) pkcs11.RV {
-	if s.life.handles[c.Key] == nil {
+	if s.object(c.Key) == nil {
 		return pkcs11.CKR_KEY_HANDLE_INVALID
 	}
 	s.sign = c.Key
