@@ -135,29 +135,57 @@ func (g *Group) abandoned(c copyOf) bool {
 // removeTwins removes what l has more of than with: of objects that are equal in
 // everything, and never the last.
 func (g *Group) removeTwins(l, with *link) error {
-	mine, err := g.list(l)
+	mine, theirs, err := g.listBoth(l, with)
 	if err != nil {
-		return &errJournal{l, err}
-	}
-	theirs, err := g.list(with)
-	if err != nil {
-		return &errJournal{with, err}
+		return err
 	}
 	count, named := make(map[identityKey]int), make(map[string]int)
 	for i := range theirs {
 		count[keyOf(&theirs[i])]++
 	}
 	for i := range mine {
+		count[keyOf(&mine[i])]--
+		named[nameOf(&mine[i])]++
+	}
+	seen := make(map[string]bool)
+	for i := range mine {
 		id := &mine[i]
-		count[keyOf(id)]--
-		if named[nameOf(id)]++; len(id.Fingerprint) == 0 || named[nameOf(id)] == 1 || count[keyOf(id)] >= 0 {
+		if len(id.Fingerprint) == 0 || named[nameOf(id)] == 1 || count[keyOf(id)] >= 0 {
 			continue
 		}
+		looks, err := g.looks(l, mine[i:i+1], map[identityKey]bool{keyOf(id): true})
+		if err != nil {
+			return &errJournal{l, err}
+		}
+		if like := fmt.Sprint(keyOf(id), looks[id.Object].all); !seen[like] {
+			seen[like] = true
+			continue
+		}
+		count[keyOf(id)]++
 		if err := g.removeTwin(l, id); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// listBoth lists two members that have the same login meanwhile: one that has none
+// would seem to hold less.
+func (g *Group) listBoth(l, with *link) (mine, theirs []wire.Identity, err error) {
+	login, other := g.loginOf(l), g.loginOf(with)
+	if mine, err = g.list(l); err != nil {
+		return nil, nil, &errJournal{l, err}
+	}
+	if theirs, err = g.list(with); err != nil {
+		return nil, nil, &errJournal{with, err}
+	}
+	if _, _, err := g.readRecords(with); err != nil { // it may have lost its login without a word
+		return nil, nil, &errJournal{with, err}
+	}
+	if login == 0 || login != other || login != g.loginOf(l) || login != g.loginOf(with) {
+		return nil, nil, errRestless
+	}
+	return mine, theirs, nil
 }
 
 func (g *Group) removeTwin(l *link, id *wire.Identity) error {
@@ -206,10 +234,10 @@ func (g *Group) fill(c *comparison, with *link, first difference) error {
 	}
 	err = nil
 	if toMine != nil || c.anyCopyable(c.link, first.onlyB) {
-		err = g.transfer(c, toMine, with, c.link, both(first.onlyB, second.onlyB), second.ofB)
+		err = g.transfer(c, toMine, with, c.link, both(first.onlyB, second.onlyB), second.ofB, second.ofA)
 	}
 	if err == nil && (toTheirs != nil || c.anyCopyable(with, first.onlyA)) {
-		if failure := g.transfer(c, toTheirs, c.link, with, both(first.onlyA, second.onlyA), second.ofA); failure != nil {
+		if failure := g.transfer(c, toTheirs, c.link, with, both(first.onlyA, second.onlyA), second.ofA, second.ofB); failure != nil {
 			g.drop(with, failure)
 		}
 	}
@@ -244,9 +272,9 @@ func both(first, second []wire.Identity) (out []wire.Identity) {
 // consistent compares two listings of one member. What is gone from the second
 // but still there when it is asked for by itself is a contradiction.
 func (g *Group) consistent(l *link, before, now []wire.Identity) error {
-	gone := missing(before, now)
+	gone := missing(before, now, nil, nil)
 	for i := range gone[:min(len(gone), 16)] {
-		if n, err := g.count(l, &gone[i]); err != nil || n > 0 && len(missing(gone[i:i+1], now)) > 0 {
+		if n, err := g.count(l, &gone[i]); err != nil || n > 0 && len(missing(gone[i:i+1], now, nil, nil)) > 0 {
 			return errors.Join(err, fmt.Errorf("%w: %s", errContradict, describe(&gone[i])))
 		}
 	}

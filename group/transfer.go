@@ -10,12 +10,17 @@ import (
 )
 
 // transfer copies objects from one member to another and reports what was and
-// what could not be copied. of is all that the first one holds. The error is
-// that of the receiver.
-func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of []wire.Identity) error {
+// what could not be copied. of is all that the first one holds, there what the second
+// one does. The error is that of the receiver.
+func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of, there []wire.Identity) error {
 	wanted := make(map[identityKey]uint64)
-	for i := range of {
-		wanted[keyOf(&of[i])]++
+	for i := range there {
+		wanted[keyOf(&there[i])]++
+	}
+	for i := range objects {
+		if objects[i].Flags&wire.Copyable != 0 {
+			wanted[keyOf(&objects[i])]++
+		}
 	}
 	made := make(map[uint64]*wire.Identity) // by the receiver's handle
 	for i := range objects {
@@ -47,31 +52,34 @@ func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of []w
 	if err := g.wait(to); err != nil {
 		return err
 	}
-	return g.review(to, made, wanted)
+	return g.review(to, made, of)
 }
 
 // review looks at what a member shows of the copies that were just made there:
-// each must be found, and none twice.
-func (g *Group) review(l *link, made map[uint64]*wire.Identity, wanted map[identityKey]uint64) error {
+// each must be found, and none more often than on the member that they are from.
+func (g *Group) review(l *link, made map[uint64]*wire.Identity, of []wire.Identity) error {
 	list, err := g.list(l)
 	if err != nil {
 		return err
 	}
-	count := make(map[identityKey]uint64)
+	count, named := make(map[identityKey]int), make(map[string]int)
 	for i := range list {
 		count[keyOf(&list[i])]++
+		named[nameOf(&list[i])]++
+	}
+	for i := range of {
+		named[nameOf(&of[i])]--
 	}
 	for object, id := range made {
-		k := keyOf(id)
 		switch {
-		case count[k] > wanted[k]:
-			count[k]--
+		case named[nameOf(id)] > 0:
+			named[nameOf(id)]--
 			twin := *id
 			twin.Object = object
 			if err := g.removeTwin(l, &twin); err != nil {
 				return err
 			}
-		case count[k] == 0:
+		case count[keyOf(id)] == 0:
 			if n, err := g.count(l, id); err != nil || n > 0 {
 				return fmt.Errorf("%w: %s", errContradict, describe(id))
 			}

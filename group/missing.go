@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package group
+
+import (
+	"fmt"
+
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+// list returns the token objects of a member.
+func (g *Group) list(l *link) ([]wire.Identity, error) {
+	find := wire.Find{Template: pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}}
+	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil {
+		return nil, err
+	}
+	if find.RV != pkcs11.CKR_OK {
+		return nil, fmt.Errorf("its objects cannot be listed: %w", find.RV)
+	}
+	return find.Found, nil
+}
+
+// A difference is what two members hold, and what only one of them does.
+type difference struct{ ofA, ofB, onlyA, onlyB []wire.Identity }
+
+// compare lists both members. An error is a's; if b fails there is nothing to
+// compare with.
+func (g *Group) compare(a, b *link) (d difference, err error) {
+	if d.ofA, err = g.list(a); err != nil {
+		return d, err
+	}
+	failed := func(err error) error {
+		g.drop(b, err)
+		return fmt.Errorf("member %s, which it was compared with: %w", b.seat.member.Name(), err)
+	}
+	if d.ofB, err = g.list(b); err != nil {
+		return d, failed(err)
+	}
+	g.mu.Lock()
+	a.seat.objects, b.seat.objects = len(d.ofA), len(d.ofB)
+	g.mu.Unlock()
+	which := mixed(d.ofA, d.ofB)
+	looksA, err := g.looks(a, d.ofA, which)
+	if err != nil {
+		return d, err
+	}
+	looksB, err := g.looks(b, d.ofB, which)
+	if err != nil {
+		return d, failed(err)
+	}
+	d.onlyA, d.onlyB = missing(d.ofA, d.ofB, looksA, looksB), missing(d.ofB, d.ofA, looksB, looksA)
+	return d, nil
+}
+
+// identityKey is what makes objects the same: class, type and key material.
+type identityKey struct {
+	class, kind uint64
+	fingerprint string
+}
+
+func keyOf(i *wire.Identity) identityKey {
+	return identityKey{i.Class, i.KeyType, string(i.Fingerprint)}
+}
+
+// nameOf is an object's identity with its label and ID.
+func nameOf(i *wire.Identity) string {
+	return fmt.Sprintf("%x %x %x %q %x", i.Class, i.KeyType, i.Fingerprint, i.Label, i.ID)
+}
+
+// mixed are the keys of which one member has several objects, and the other not as
+// many: which of them it lacks their attributes tell.
+func mixed(a, b []wire.Identity) map[identityKey]bool {
+	of := func(list []wire.Identity) map[identityKey]int {
+		n := make(map[identityKey]int)
+		for i := range list {
+			if len(list[i].Fingerprint) > 0 {
+				n[keyOf(&list[i])]++
+			}
+		}
+		return n
+	}
+	ofA, ofB := of(a), of(b)
+	which := make(map[identityKey]bool)
+	for k := range ofA {
+		which[k] = ofA[k] != ofB[k] && ofB[k] > 0
+	}
+	return which
+}
+
+// A look is what an object reads as, with its label and ID and without.
+type look struct{ all, bare string }
+
+// looks reads those objects of a member whose key is in which, by their handles.
+func (g *Group) looks(l *link, list []wire.Identity, which map[identityKey]bool) (map[uint64]look, error) {
+	looks := make(map[uint64]look)
+	for i := range list {
+		id := &list[i]
+		if !which[keyOf(id)] {
+			continue
+		}
+		kinds := traits(id.Class)
+		values, err := readTraits(id.Object, kinds, func(call wire.Call) error {
+			_, err := l.background(g.ctx, g.limits(nil), call)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		at := look{all: fmt.Sprintf("%q", values)}
+		for k, t := range kinds {
+			if t.kind != pkcs11.CKA_LABEL && t.kind != pkcs11.CKA_ID {
+				at.bare += fmt.Sprintf("%q ", values[k])
+			}
+		}
+		looks[id.Object] = at
+	}
+	return looks, nil
+}
+
+// missing returns those of has that lacks has fewer of. Of several objects of one
+// key they are those whose like lacks does not have: in all attributes, else in label
+// and ID, else in all but these. Objects without an established identity are nobody's
+// copies and are left alone.
+func missing(has, lacks []wire.Identity, looksHas, looksLacks map[uint64]look) (out []wire.Identity) {
+	surplus := make(map[identityKey]int)
+	for i := range has {
+		if len(has[i].Fingerprint) > 0 {
+			surplus[keyOf(&has[i])]++
+		}
+	}
+	for i := range lacks {
+		surplus[keyOf(&lacks[i])]--
+	}
+	matched, taken := make([]bool, len(has)), make([]bool, len(lacks))
+	for _, like := range likes {
+		there := make(map[string][]int)
+		for i := range lacks {
+			if k := like(&lacks[i], looksLacks); !taken[i] && surplus[keyOf(&lacks[i])] > 0 && k != "" {
+				there[k] = append(there[k], i)
+			}
+		}
+		for _, copyable := range []wire.IdentityFlags{wire.Copyable, 0} { // what was copied comes first
+			for i := range has {
+				k := like(&has[i], looksHas)
+				if !matched[i] && has[i].Flags&wire.Copyable == copyable && surplus[keyOf(&has[i])] > 0 && len(there[k]) > 0 {
+					matched[i], taken[there[k][0]], there[k] = true, true, there[k][1:]
+				}
+			}
+		}
+	}
+	for i := range has {
+		if k := keyOf(&has[i]); !matched[i] && surplus[k] > 0 {
+			surplus[k]--
+			out = append(out, has[i])
+		}
+	}
+	return out
+}
+
+// likes are the ways in which objects of two members are alike, the surest first.
+var likes = []func(*wire.Identity, map[uint64]look) string{
+	func(i *wire.Identity, looks map[uint64]look) string {
+		if at, ok := looks[i.Object]; ok {
+			return fmt.Sprint(keyOf(i), at.all)
+		}
+		return ""
+	},
+	func(i *wire.Identity, _ map[uint64]look) string { return nameOf(i) },
+	func(i *wire.Identity, looks map[uint64]look) string {
+		if at, ok := looks[i.Object]; ok {
+			return fmt.Sprint(keyOf(i), at.bare)
+		}
+		return ""
+	},
+}
