@@ -3,6 +3,7 @@
 package group
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -21,6 +22,11 @@ func (g *Group) announce(p *Place, h *Hold, sprouts []*sprout) (*record, pkcs11.
 	}
 	r := record{Op: opCreate, Time: after(h.since), Identity: sprouts[0].identity, With: identities(sprouts[1:])}.pending(g.all())
 	r.Open = true
+	for _, s := range sprouts {
+		if s.twins != nil && len(sprouts) > 1 {
+			r.Twins = &twins{}
+		}
+	}
 	call := wire.Record{Record: r.encode()}
 	if _, err := h.Do(&call); err != nil {
 		return nil, 0, err
@@ -59,6 +65,65 @@ func (g *Group) conclude(p *Place, h *Hold, intent *record, sprouts []*sprout) {
 		g.leaveRecord(on, over)
 	}
 	g.eraseRecord(p.link, *intent)
+}
+
+// closeCreation decides on a creation whose process seems to be dead. What is
+// whole goes on to the members that lack it; half of it is taken back. over is
+// false while the process may yet go on.
+func (g *Group) closeCreation(e *entry, members []*link) (over bool, err error) {
+	there, all := 0, append([]wire.Identity{e.Identity}, e.With...)
+	type place struct {
+		link   *link
+		object uint64
+	}
+	var places []place
+	for i := range all {
+		before := len(places)
+		for _, l := range members {
+			login := g.loginOf(l)
+			find := wire.Resolve{Wanted: all[i]}
+			if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil || find.RV != pkcs11.CKR_OK {
+				return false, &errJournal{l, errors.Join(err, orNil(find.RV))}
+			}
+			if target := choose(find.Found, &all[i]); target != nil {
+				places = append(places, place{l, target.Object})
+			} else if sees, err := g.sees(l, &all[i], login); err != nil || !sees {
+				return false, err
+			}
+		}
+		if len(places) > before {
+			there++
+		}
+	}
+	switch {
+	case there == len(all):
+		return true, nil // all was published; what follows is copying
+	case e.age() < creationPatience:
+		return false, nil
+	case there == 0:
+		return true, nil
+	case e.Twins != nil:
+		g.say(ChangeMissed, members[0].seat, nil, e.String()+": half of a creation stays: equal keys were there before, and nobody can tell which they are")
+		return true, nil
+	}
+	// Who is not among the members may have got its half by copying.
+	away := append(g.names(func(s *seat) bool {
+		return !slices.ContainsFunc(members, func(l *link) bool { return l.seat == s })
+	}), g.removed()...)
+	if len(away) > 0 {
+		for i := range all {
+			g.leaveRecord(members, record{Op: opDestroy, Identity: all[i], Time: after(e.Time)}.pending(away))
+		}
+	}
+	for _, at := range places {
+		call := wire.DestroyObject{Object: at.object}
+		if _, err := at.link.background(g.ctx, g.limits(nil), &call); err != nil || call.RV != pkcs11.CKR_OK {
+			return false, &errJournal{at.link, errors.Join(err, orNil(call.RV))}
+		}
+		g.say(ObjectsDestroyed, at.link.seat, nil, e.String()+": half of a creation whose process died")
+	}
+	e.left = nil // nobody is to follow
+	return true, nil
 }
 
 // age is how long ago something was recorded.

@@ -49,19 +49,21 @@ func (g *Group) SetAttributes(id wire.Identity, changes pkcs11.Template, resolve
 
 // inItsTurn makes a change when no other one of the object is under way (turn.go).
 func (g *Group) inItsTurn(patience time.Duration, todo change) pkcs11.RV {
-	todo.until = time.Now().Add(patience)
+	todo.until, todo.login = time.Now().Add(patience), g.generation()
 	for {
 		c := todo
 		rv := g.change(&c)
 		switch {
 		case c.again:
-		case todo.sent && todo.record.Op == opDestroy && rv == pkcs11.CKR_OBJECT_HANDLE_INVALID:
+		case todo.sent && todo.record.Op == opDestroy && rv == pkcs11.CKR_OBJECT_HANDLE_INVALID && todo.login == g.generation():
 			return pkcs11.CKR_OK // by whoever read a record of this one, or by the rival
 		default:
 			return rv
 		}
-		todo.sent = true
-		g.pauseForRival()
+		if todo.sent = true; todo.settled {
+			g.pauseForRival()
+		}
+		todo.settled = true
 	}
 }
 
@@ -69,9 +71,15 @@ func (g *Group) inItsTurn(patience time.Duration, todo change) pkcs11.RV {
 // then on the others.
 //
 // The record comes first, on the primary, with every member pending: wherever
-// this process dies, the change is carried out by whoever syncs next.
+// this process dies, the change is carried out by whoever syncs next. It comes before
+// the journals are read, too, and is taken back if they say something of the object:
+// mostly they do not, and need not be read twice.
 func (g *Group) change(c *change) pkcs11.RV {
-	c.record.Time = after(g.settleFor(c.until, c.record.Identity))
+	var last time.Time
+	if c.settled {
+		last = g.settleFor(c.until, c.record.Identity)
+	}
+	c.record.Time = after(last)
 	c.intent, c.told = c.record.pending(g.all()), make(map[*seat]bool)
 	before := c.sent
 	// Done twice it is the same as once, so a lost answer is no reason to
@@ -82,6 +90,8 @@ func (g *Group) change(c *change) pkcs11.RV {
 		// Those who were asked first may have it by now.
 		c.again = true
 		return rv
+	case errors.Is(err, ErrElsewhere) && c.login != g.generation():
+		return pkcs11.CKR_DEVICE_ERROR // nobody shows it without a login
 	case errors.Is(err, ErrElsewhere) && c.sent && c.record.Op == opDestroy:
 		// A lost attempt was carried out, there or by whoever read its record.
 		if away := append(g.away(), g.removed()...); len(away) > 0 {
@@ -125,6 +135,8 @@ type change struct {
 	written bool            // the intent is
 	sent    bool            // its record was, and may be carried out by anybody
 	known   bool            // whether the object has twins
+	settled bool            // what the journals said of the object is carried out
+	login   uint64          // of the group when it began
 	changed []*link
 	told    map[*seat]bool
 }
@@ -132,21 +144,26 @@ type change struct {
 // begin makes the change on the primary.
 func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
 	return g.onObject(p.link, c.resolve, func(object uint64) (rv pkcs11.RV, err error) {
-		if rv, err = g.distinguish(c, p, object); err != nil || rv != pkcs11.CKR_OK {
+		var before []wire.Call
+		ask := wire.GetAttributeValue{Object: object, Query: queryFor(c.undo)}
+		if c.undo != nil {
+			before = append(before, &ask)
+		}
+		if rv, err = g.distinguish(c, p, object, before...); err != nil || rv != pkcs11.CKR_OK {
 			return rv, err
 		}
 		if c.undo != nil {
-			if c.old, rv, err = p.values(object, c.undo); err != nil || rv != pkcs11.CKR_OK {
-				return rv, err
-			}
+			c.old = valuesOf(ask.Values)
 		}
 		if c.written, rv, err = g.intend(p.link, c.intent); err != nil || rv != pkcs11.CKR_OK {
 			c.sent = c.sent || err != nil
 			return rv, err
 		}
 		c.sent = c.sent || c.written
-		if c.again = c.written && time.Now().Before(c.until) && g.rivals(c.intent); c.again {
-			g.eraseRecord(p.link, c.intent)
+		if c.again = g.mustWait(c); c.again {
+			if c.written {
+				g.eraseRecord(p.link, c.intent)
+			}
 			return pkcs11.CKR_OPERATION_ACTIVE, nil
 		}
 		call := c.call(object)
@@ -263,6 +280,10 @@ func (g *Group) leaveRecord(on []*link, r record) {
 func (g *Group) undo(c *change) {
 	back := c.record
 	back.Changes, back.Time = c.old, after(c.record.Time)
+	if back.Twins != nil && renames(c.record.Changes) {
+		now := renamed(back.Identity, c.record.Changes)
+		back.As = &now
+	}
 	var done []*link
 	for _, l := range c.changed {
 		rv, err := g.onObject(l, c.resolve, func(object uint64) (pkcs11.RV, error) {
@@ -282,15 +303,6 @@ func (g *Group) undo(c *change) {
 			return !slices.ContainsFunc(done, func(l *link) bool { return l.seat == s })
 		}), g.removed()...)))
 	}
-}
-
-// values reads the present values of the attributes in changes.
-func (p *Place) values(object uint64, changes pkcs11.Template) (pkcs11.Template, pkcs11.RV, error) {
-	call := wire.GetAttributeValue{Object: object, Query: queryFor(changes)}
-	if _, err := p.Do(&call); err != nil {
-		return nil, 0, err
-	}
-	return valuesOf(call.Values), pkcs11.CKR_OK, nil
 }
 
 // queryFor asks for the present values of attributes.

@@ -95,7 +95,8 @@ func (g *Group) enoughMembers() pkcs11.RV {
 type sprout struct {
 	identity wire.Identity
 	blob     []byte // nil: it cannot be copied
-	copies   uint64
+	copies   uint64 // of the key that there are then
+	twins    *twins // that there were before; nil: none
 	at       []At
 	unsure   map[*seat]bool // who may have it though the answer was lost
 }
@@ -187,10 +188,8 @@ func (g *Group) wrap(h *Hold, s *sprout, handle uint64) (pkcs11.RV, error) {
 		if _, err := h.Do(&resolve); err != nil || resolve.RV != pkcs11.CKR_OK {
 			return resolve.RV, err
 		}
-		for i := range resolve.Found {
-			if resolve.Found[i].Flags&wire.OnToken != 0 {
-				s.copies++ // the same key material once more is legal (field-C8)
-			}
+		if err := s.count(h, handle, resolve.Found); err != nil {
+			return 0, err
 		}
 	}
 	if g.size() > 1 && s.identity.Flags&wire.Copyable != 0 {
@@ -201,6 +200,39 @@ func (g *Group) wrap(h *Hold, s *sprout, handle uint64) (pkcs11.RV, error) {
 		s.blob = export.Blob
 	}
 	return pkcs11.CKR_OK, nil
+}
+
+// count notes what there is of the key before. The same key material once more is
+// legal (field-C8).
+func (s *sprout) count(h *Hold, handle uint64, found []wire.Identity) (err error) {
+	read := func(id *wire.Identity) (traits string) {
+		if err == nil {
+			traits, err = traitsOf(id, func(call wire.Call) error { _, err := h.Do(call); return err })
+		}
+		return traits
+	}
+	t := &twins{}
+	for i := range found {
+		if found[i].Flags&wire.OnToken != 0 {
+			t.All++
+		}
+	}
+	if t.All == 0 {
+		return nil
+	}
+	s.copies += uint64(t.All)
+	s.twins = t
+	for _, other := range called(found, &s.identity) {
+		if t.Others++; t.Traits == "" {
+			mine := s.identity
+			mine.Object = handle
+			t.Traits = read(&mine)
+		}
+		if read(other) == t.Traits {
+			t.Alike++
+		}
+	}
+	return err
 }
 
 // keep copies an identity out of the memory of a reply.
@@ -336,10 +368,7 @@ func (g *Group) uproot(p *Place, sprouts []*sprout) {
 				return 0, 0, ErrElsewhere
 			})
 		case len(s.unsure) > 0:
-			gone := record{Op: opDestroy, Identity: s.identity, Time: after(time.Time{})}
-			if s.copies > 1 {
-				gone.Twins = &twins{Others: int(s.copies) - 1}
-			}
+			gone := record{Op: opDestroy, Identity: s.identity, Twins: s.twins, Time: after(time.Time{})}
 			g.leaveRecord(g.readyBut(p.seat), gone.pending(g.names(func(other *seat) bool { return s.unsure[other] })))
 		}
 	}

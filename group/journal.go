@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -48,6 +49,7 @@ type record struct {
 	With     []wire.Identity `json:"with,omitempty"`  // what was created together with it
 	Twins    *twins          `json:"twins,omitempty"` // what else has this identity; nil: nothing
 	Changes  pkcs11.Template `json:"changes,omitempty"`
+	As       *wire.Identity  `json:"as,omitempty"`   // what a twin is called where the change was made that this one takes back
 	Open     bool            `json:"open,omitempty"` // the creation is not over
 	By       string          `json:"by,omitempty"`   // of a roster: the group; else the process that wrote it
 	Pending  []string        `json:"pending"`        // the members that have not confirmed
@@ -123,6 +125,8 @@ type entry struct {
 	record
 	left []string // who has not confirmed, as far as any member knows
 	at   []copyOf
+
+	before, later []*entry // the rest of the journal
 }
 
 // copyOf is a record as it stands on one member.
@@ -197,13 +201,12 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 	}
 	g.mu.Unlock()
 	defer func() { g.giveUp(entries) }()
-	for _, l := range members {
-		copies, records, failure := g.readRecords(l)
-		if failure != nil {
-			err = errors.Join(err, &errJournal{l, failure})
+	for at, told := range g.readAll(members) {
+		if told.err != nil {
+			err = errors.Join(err, &errJournal{members[at], told.err})
 			continue
 		}
-		for i, r := range records {
+		for i, r := range told.records {
 			if r.isRoster() {
 				continue
 			}
@@ -215,7 +218,7 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 			}
 			e.Open = e.Open && r.Open
 			e.left = slices.DeleteFunc(slices.Clone(e.left), func(name string) bool { return !slices.Contains(r.Pending, name) })
-			e.at = append(e.at, copies[i])
+			e.at = append(e.at, told.copies[i])
 		}
 	}
 	slices.SortFunc(entries, func(a, b *entry) int {
@@ -224,7 +227,28 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 		}
 		return bytes.Compare([]byte(a.event()), []byte(b.event())) // the same winner for everybody
 	})
+	for i, e := range entries {
+		e.before, e.later = entries[:i], entries[i+1:]
+	}
 	return entries, err
+}
+
+// A reading is the journal of one member.
+type reading struct {
+	copies  []copyOf
+	records []record
+	err     error
+}
+
+// readAll reads the journals of members, all at once: each may be far away.
+func (g *Group) readAll(members []*link) []reading {
+	told := make([]reading, len(members))
+	var all sync.WaitGroup
+	for i, l := range members {
+		all.Go(func() { told[i].copies, told[i].records, told[i].err = g.readRecords(l) })
+	}
+	all.Wait()
+	return told
 }
 
 // giveUp has events wait no longer for tokens that were forgotten.
@@ -232,6 +256,11 @@ func (g *Group) giveUp(entries []*entry) {
 	for _, e := range entries {
 		e.left = slices.DeleteFunc(slices.Clone(e.left), func(name string) bool { return !g.waits(name) })
 	}
+}
+
+// waits says whether the event waits for a member.
+func (e *entry) waits(g *Group, l *link) bool {
+	return slices.ContainsFunc(e.left, func(name string) bool { return g.called(l.seat, name) })
 }
 
 // called says whether a name in a record means a member.

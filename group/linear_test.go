@@ -316,7 +316,7 @@ func (s *stage) act(process int, a act) {
 // identityOf is what a fake token makes of a value.
 func identityOf(value string) wire.Identity {
 	sum := sha256.Sum256([]byte(value))
-	return wire.Identity{Class: pkcs11.CKO_SECRET_KEY, KeyType: pkcs11.CKK_AES, Fingerprint: sum[:]}
+	return wire.Identity{Class: pkcs11.CKO_SECRET_KEY, KeyType: pkcs11.CKK_AES, Flags: wire.Private | wire.Copyable, Fingerprint: sum[:]}
 }
 
 // find searches for everything: it is a look at each object there is.

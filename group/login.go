@@ -203,6 +203,13 @@ func (g *Group) logout(l *link) error {
 	return err
 }
 
+// generation counts the logins and logouts of the group.
+func (g *Group) generation() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.logins
+}
+
 func (g *Group) anyoneLoggedIn(generation uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -45,15 +45,15 @@ func (g *Group) settleAmong(members []*link, which func(*entry) bool, joining *l
 		return false, err
 	}
 	budget := deleteBound
-	for i, e := range entries {
+	for _, e := range entries {
 		if e.Op == opFill || which != nil && !which(e) {
 			continue
 		}
 		var done bool
 		if joining != nil && e.Op != opCreate && g.underWay(e) && !dead[e.event()] {
-			done, err = g.join(joining, e, entries[i+1:], members, &budget)
+			done, err = g.join(joining, e, members, &budget)
 		} else {
-			done, err = g.settle(e, entries[i+1:], members, &budget)
+			done, err = g.settle(e, members, &budget)
 		}
 		did = did || done
 		if err = g.dropFailed(err, joining); err != nil {
@@ -96,8 +96,8 @@ func (g *Group) dropFailed(err error, joining *link) (left error) {
 
 // join has a member that joins follow a change that is under way. The others are
 // told by who is at it.
-func (g *Group) join(joining *link, e *entry, later []*entry, members []*link, budget *int) (did bool, err error) {
-	did, err = g.obey(joining, e, later, budget)
+func (g *Group) join(joining *link, e *entry, members []*link, budget *int) (did bool, err error) {
+	did, err = g.obey(joining, e, budget)
 	if did && err == nil && e.Op == opChange && !g.waitsFor(joining, e) {
 		err = g.undoLate(joining, e, members)
 	}
@@ -105,8 +105,8 @@ func (g *Group) join(joining *link, e *entry, later []*entry, members []*link, b
 }
 
 // settle has those of the members that an event waits for follow it, and
-// rewrites its records. later are the events after it.
-func (g *Group) settle(e *entry, later []*entry, members []*link, budget *int) (did bool, err error) {
+// rewrites its records.
+func (g *Group) settle(e *entry, members []*link, budget *int) (did bool, err error) {
 	if e.Op == opCreate && e.Open {
 		over, err := g.closeCreation(e, members)
 		if !over || err != nil {
@@ -121,7 +121,14 @@ func (g *Group) settle(e *entry, later []*entry, members []*link, budget *int) (
 		if !pending && e.Op != opDestroy {
 			continue // a destroyed object may have come back from who did not know; nothing else does
 		}
-		acted, err := g.obey(l, e, later, budget)
+		login := g.loginOf(l)
+		acted, err := g.obey(l, e, budget)
+		if err == nil && !acted && pending && e.Op != opCreate {
+			var sees bool
+			if sees, err = g.sees(l, &e.Identity, login); err == nil && !sees {
+				continue // that it does not show the object says nothing
+			}
+		}
 		did = did || acted || pending
 		if err != nil {
 			failed = errors.Join(failed, err) // the others follow all the same
@@ -133,6 +140,24 @@ func (g *Group) settle(e *entry, later []*entry, members []*link, budget *int) (
 		left = slices.DeleteFunc(slices.Clone(left), waiting)
 	}
 	return did, errors.Join(failed, g.rewrite(e, left, members))
+}
+
+// sees says whether a member showed such an object while it had the login that it has
+// now: without one private objects seem not to be there. A member that has lost its
+// login without a word is in the error.
+func (g *Group) sees(l *link, id *wire.Identity, login uint64) (bool, error) {
+	switch {
+	case login != g.loginOf(l):
+		return false, nil
+	case id.Flags&wire.Private == 0:
+		return true, nil
+	case login == 0:
+		return false, nil
+	}
+	if _, _, err := g.readRecords(l); err != nil {
+		return false, &errJournal{l, err}
+	}
+	return login == g.loginOf(l), nil
 }
 
 // rewrite puts the record of an event into its present state on every member,
@@ -212,13 +237,13 @@ func (g *Group) remainder(e *entry, left []string, members []*link) string {
 }
 
 // obey carries out an event on a member, unless a later one makes it pointless.
-func (g *Group) obey(l *link, e *entry, later []*entry, budget *int) (acted bool, err error) {
-	if e.Op == opCreate || g.overtaken(l, e, later) {
+func (g *Group) obey(l *link, e *entry, budget *int) (acted bool, err error) {
+	if e.Op == opCreate {
 		return false, nil // what it lacks it gets by comparing
 	}
 	changes := e.Changes
 	if e.Op == opChange {
-		if changes = g.remaining(l, e, later); len(changes) == 0 {
+		if changes = g.remaining(l, e); len(changes) == 0 {
 			return false, nil
 		}
 	}
@@ -250,7 +275,7 @@ func (g *Group) carryOut(l *link, e *entry, changes pkcs11.Template, budget *int
 	if find.RV != pkcs11.CKR_OK {
 		return 0, false, fmt.Errorf("journal: %v: %w", e, find.RV)
 	}
-	target, err := g.meant(l, &e.record, find.Found)
+	target, err := g.meant(l, e, find.Found)
 	if err != nil {
 		return 0, false, err
 	}
@@ -281,21 +306,13 @@ func (g *Group) absent(l *link, e *entry, found []wire.Identity) {
 	}
 }
 
-// overtaken says whether the object of an event was created anew after it, and
-// the member took part in that: then its copy is the new one.
-func (g *Group) overtaken(l *link, e *entry, later []*entry) bool {
-	return slices.ContainsFunc(later, func(n *entry) bool {
-		return n.Op == opCreate && n.concerns(&e.Identity) &&
-			!slices.ContainsFunc(n.left, func(name string) bool { return g.called(l.seat, name) })
-	})
-}
-
-// remaining is what of a change is not set again by a later one: of two writers
-// that did not see each other the later one wins, on every member (field-C16).
-func (g *Group) remaining(l *link, e *entry, later []*entry) pkcs11.Template {
+// remaining is what of a change is not set again by a later one that the member has
+// made already: of two writers that did not see each other the later one wins, on
+// every member (field-C16).
+func (g *Group) remaining(l *link, e *entry) pkcs11.Template {
 	left := e.Changes
-	for _, n := range later {
-		if n.Op != opChange || !n.Identity.Same(&e.Identity) {
+	for _, n := range e.later {
+		if n.Op != opChange || n.waits(g, l) || !e.contends(&n.record) {
 			continue
 		}
 		kept := pkcs11.Template{}
@@ -311,59 +328,6 @@ func (g *Group) remaining(l *link, e *entry, later []*entry) pkcs11.Template {
 		left = kept
 	}
 	return left
-}
-
-// closeCreation decides on a creation whose process seems to be dead. What is
-// whole goes on to the members that lack it; half of it is taken back. over is
-// false while the process may yet go on.
-func (g *Group) closeCreation(e *entry, members []*link) (over bool, err error) {
-	there, all := 0, append([]wire.Identity{e.Identity}, e.With...)
-	type place struct {
-		link   *link
-		object uint64
-	}
-	var places []place
-	for i := range all {
-		before := len(places)
-		for _, l := range members {
-			find := wire.Resolve{Wanted: all[i]}
-			if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil || find.RV != pkcs11.CKR_OK {
-				return false, &errJournal{l, errors.Join(err, orNil(find.RV))}
-			}
-			if target := choose(find.Found, &all[i]); target != nil {
-				places = append(places, place{l, target.Object})
-			}
-		}
-		if len(places) > before {
-			there++
-		}
-	}
-	switch {
-	case there == len(all):
-		return true, nil // all was published; what follows is copying
-	case e.age() < creationPatience:
-		return false, nil
-	case there == 0:
-		return true, nil
-	}
-	// Who is not among the members may have got its half by copying.
-	away := append(g.names(func(s *seat) bool {
-		return !slices.ContainsFunc(members, func(l *link) bool { return l.seat == s })
-	}), g.removed()...)
-	if len(away) > 0 {
-		for i := range all {
-			g.leaveRecord(members, record{Op: opDestroy, Identity: all[i], Time: after(e.Time)}.pending(away))
-		}
-	}
-	for _, at := range places {
-		call := wire.DestroyObject{Object: at.object}
-		if _, err := at.link.background(g.ctx, g.limits(nil), &call); err != nil || call.RV != pkcs11.CKR_OK {
-			return false, &errJournal{at.link, errors.Join(err, orNil(call.RV))}
-		}
-		g.say(ObjectsDestroyed, at.link.seat, nil, e.String()+": half of a creation whose process died")
-	}
-	e.left = nil // nobody is to follow
-	return true, nil
 }
 
 // choose picks among objects of one identity the one with the label and ID

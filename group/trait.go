@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -21,6 +22,14 @@ func (p *Place) Traits(id *wire.Identity) (string, error) {
 	})
 }
 
+// traitsOn are the traits of an object on a member, read behind the scenes.
+func (g *Group) traitsOn(l *link, id *wire.Identity) (string, error) {
+	return traitsOf(id, func(call wire.Call) error {
+		_, err := l.background(g.ctx, g.limits(nil), call)
+		return err
+	})
+}
+
 func traitsOf(id *wire.Identity, do func(wire.Call) error) (string, error) {
 	values, err := readTraits(id.Object, traits(id.Class), do)
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(values, "\n")))), err
@@ -30,35 +39,35 @@ func traitsOf(id *wire.Identity, do func(wire.Call) error) (string, error) {
 // when it was written. An event is carried out on members that have done so already,
 // or never had the object, and must not go on to the twins there.
 type twins struct {
+	All    int    `json:"all"`              // how many there are, whatever they are called
 	Others int    `json:"others"`           // how many of them have its label and ID, too
 	Alike  int    `json:"alike,omitempty"`  // those among them that have the same traits
 	Traits string `json:"traits,omitempty"` // of the object, before the event; empty: not known
 }
 
 // distinguish notes in the record of a change what tells the object from its twins.
-func (g *Group) distinguish(c *change, p *Place, object uint64) (pkcs11.RV, error) {
+// What else is to be asked goes with the first question.
+func (g *Group) distinguish(c *change, p *Place, object uint64, more ...wire.Call) (pkcs11.RV, error) {
 	if c.known || g.alone() || len(c.record.Identity.Fingerprint) == 0 {
-		return pkcs11.CKR_OK, nil
+		if len(more) == 0 {
+			return pkcs11.CKR_OK, nil
+		}
+		_, err := p.Do(more...)
+		return pkcs11.CKR_OK, err
 	}
-	found, mine, rv, err := p.equals(c.record.Identity, object)
+	found, mine, rv, err := p.equals(c.record.Identity, object, more...)
 	if err != nil || rv != pkcs11.CKR_OK {
 		return rv, err
 	}
-	if mine == nil { // another process may have destroyed it
-		identify := wire.Identify{Object: object}
-		if _, err := p.Do(&identify); err != nil || identify.RV != pkcs11.CKR_OK {
-			return identify.RV, err
-		}
+	if mine == nil { // another process has destroyed it, and the handle may be another object's by now
+		return pkcs11.CKR_OBJECT_HANDLE_INVALID, nil
 	}
 	c.known = true
-	if mine == nil {
-		return pkcs11.CKR_OK, nil // it is there, and nobody can tell what it is
-	}
 	if len(found) == 1 {
 		return pkcs11.CKR_OK, nil // whatever it is called elsewhere, it is this one
 	}
 	all := called(found, mine)
-	t := &twins{Others: len(all) - 1}
+	t := &twins{All: len(found) - 1, Others: len(all) - 1}
 	alike := make(map[string]int)
 	for _, id := range all {
 		traits, err := p.Traits(id)
@@ -78,10 +87,10 @@ func (g *Group) distinguish(c *change, p *Place, object uint64) (pkcs11.RV, erro
 
 // equals finds the token objects of an identity on a member, whatever their label
 // and ID, and among them the one with a handle.
-func (p *Place) equals(id wire.Identity, object uint64) (found []wire.Identity, mine *wire.Identity, rv pkcs11.RV, err error) {
+func (p *Place) equals(id wire.Identity, object uint64, more ...wire.Call) (found []wire.Identity, mine *wire.Identity, rv pkcs11.RV, err error) {
 	id.Label, id.ID = nil, nil // those who hear of a change must know of twins by other names, too
 	find := wire.Resolve{Wanted: id}
-	if _, err := p.Do(&find); err != nil || find.RV != pkcs11.CKR_OK {
+	if _, err := p.Do(append([]wire.Call{&find}, more...)...); err != nil || find.RV != pkcs11.CKR_OK {
 		return nil, nil, find.RV, err
 	}
 	for i := range find.Found {
@@ -108,19 +117,136 @@ func called(found []wire.Identity, id *wire.Identity) (all []*wire.Identity) {
 	return all
 }
 
-// meant picks the object that a record is about among those that a member has;
-// nil if it has done with it already, or nobody can tell.
-func (g *Group) meant(l *link, r *record, found []wire.Identity) (*wire.Identity, error) {
+// meant picks the object that an event is about among those that a member has; nil if
+// it has done with it already, or nobody can tell.
+func (g *Group) meant(l *link, e *entry, found []wire.Identity) (*wire.Identity, error) {
+	there := 0
+	for i := range found {
+		if found[i].Same(&e.Identity) && found[i].Flags&wire.OnToken != 0 {
+			there++
+		}
+	}
+	if e.waits(g, l) {
+		// It may have a new one of the key already, from who did not know of the event.
+		if made := e.made(func(n *entry) bool { return n.Time.After(e.Time) && !n.waits(g, l) }); made > 0 && there <= made+e.others() {
+			return nil, nil
+		}
+		return g.pick(l, e.present(g, l), found)
+	}
+	// It has confirmed the destruction. The object is back only if it has more of the
+	// key than it should: others may have come to look like it since.
+	if e.Identity.Flags&wire.Private == 0 || there <= e.made(func(*entry) bool { return true })+e.others() {
+		return nil, nil // without a login there may be new ones that no record tells of
+	}
+	if e.Twins == nil {
+		if all := called(found, &e.Identity); len(all) > 0 {
+			return all[0], nil
+		}
+		return nil, nil
+	}
+	return g.pick(l, &e.record, found)
+}
+
+// others is how many objects of its identity there were besides that of an event.
+func (e *entry) others() int {
+	if e.Twins == nil {
+		return 0
+	}
+	return e.Twins.All
+}
+
+// made is how many objects of an event's identity creations made that the journal
+// still has, those of them that which names.
+func (e *entry) made(which func(*entry) bool) (n int) {
+	for _, other := range slices.Concat(e.before, e.later) {
+		if other.Op != opCreate || !which(other) {
+			continue
+		}
+		for _, id := range append(other.With[:len(other.With):len(other.With)], other.Identity) {
+			if id.Same(&e.Identity) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// contends says whether another record is about the same object as it was before both:
+// whoever wrote it did not know of this one.
+func (r *record) contends(other *record) bool {
+	switch {
+	case !r.Identity.Same(&other.Identity):
+		return false
+	case r.Twins == nil && other.Twins == nil:
+		return true
+	case nameOf(&r.Identity) != nameOf(&other.Identity):
+		return false
+	}
+	return r.Twins == nil || other.Twins == nil || r.Twins.Traits == other.Twins.Traits
+}
+
+// present is the record of an event with its object as a member has it, that made
+// later changes of somebody who did not know of the event.
+func (e *entry) present(g *Group, l *link) *record {
+	r := e.record
+	for _, n := range e.later {
+		if n.Op != opChange || n.waits(g, l) || !e.contends(&n.record) || r.Twins == nil {
+			continue
+		}
+		now := *r.Twins
+		now.Traits, r.Twins = "", &now
+		if renames(n.Changes) {
+			r.Identity, now.Others = renamed(r.Identity, n.Changes), unknown
+		}
+	}
+	return &r
+}
+
+// unknown is how many objects have a name that was not looked for.
+const unknown = -1
+
+func renames(t pkcs11.Template) bool {
+	return t.Find(pkcs11.CKA_LABEL) != nil || t.Find(pkcs11.CKA_ID) != nil
+}
+
+// renamed is an identity after a change of attributes.
+func renamed(id wire.Identity, t pkcs11.Template) wire.Identity {
+	if a := t.Find(pkcs11.CKA_LABEL); a != nil {
+		id.Label = a.Value
+	}
+	if a := t.Find(pkcs11.CKA_ID); a != nil {
+		id.ID = a.Value
+	}
+	return id
+}
+
+// pick picks the object that a record is about, as it was before the event.
+func (g *Group) pick(l *link, r *record, found []wire.Identity) (*wire.Identity, error) {
 	if r.Twins == nil {
 		return choose(found, &r.Identity), nil
 	}
+	if r.As != nil {
+		before := *r
+		before.As = nil
+		mine, err := g.pick(l, &before, found)
+		if named := called(found, r.As); mine == nil && err == nil && len(named) == 1 {
+			return named[0], nil
+		}
+		return nil, err // it is as it was
+	}
 	all := called(found, &r.Identity)
+	if r.Twins.Others == unknown {
+		if len(all) == 1 {
+			return all[0], nil
+		}
+		return nil, nil
+	}
 	var alike []*wire.Identity
 	for _, id := range all {
-		traits, err := traitsOf(id, func(call wire.Call) error {
-			_, err := l.background(g.ctx, g.limits(nil), call)
-			return err
-		})
+		if r.Twins.Traits == "" {
+			break
+		}
+		traits, err := g.traitsOn(l, id)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +255,7 @@ func (g *Group) meant(l *link, r *record, found []wire.Identity) (*wire.Identity
 		}
 	}
 	switch {
-	case r.Twins.Traits != "" && len(alike) > r.Twins.Alike:
+	case len(alike) > r.Twins.Alike:
 		return alike[0], nil
 	case (r.Op == opDestroy || r.Twins.Others == 0) && len(all) > r.Twins.Others:
 		return all[0], nil
@@ -142,27 +268,24 @@ func (g *Group) meant(l *link, r *record, found []wire.Identity) (*wire.Identity
 // before, or a twin that has it. Then the record says which one is meant, as it does to
 // those that read it.
 func (g *Group) onFollower(c *change) Resolver {
-	if c.record.Twins == nil {
-		return c.resolve
-	}
 	return func(p *Place, stale uint64) (uint64, pkcs11.RV, error) {
 		object, rv, err := c.resolve(p, stale)
 		nowhere := errors.Is(err, ErrElsewhere)
-		if !nowhere && (err != nil || rv != pkcs11.CKR_OK) {
+		if !nowhere && (err != nil || rv != pkcs11.CKR_OK || c.record.Twins == nil) || len(c.record.Identity.Fingerprint) == 0 {
 			return object, rv, err
 		}
 		found, mine, rv, err := p.equals(c.record.Identity, object)
 		switch {
 		case err != nil || rv != pkcs11.CKR_OK:
 			return 0, rv, err
-		case !nowhere && (mine == nil || nameOf(mine) == nameOf(&c.record.Identity)):
+		case mine != nil && nameOf(mine) == nameOf(&c.record.Identity):
 			return object, pkcs11.CKR_OK, nil
 		}
-		meant, err := g.meant(p.link, &c.record, found)
+		meant, err := g.pick(p.link, &c.record, found)
 		switch {
 		case err != nil:
 			return 0, 0, err
-		case meant == nil:
+		case meant == nil || meant.Object == stale:
 			return 0, 0, ErrElsewhere
 		}
 		return meant.Object, pkcs11.CKR_OK, nil

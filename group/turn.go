@@ -14,9 +14,10 @@ import (
 // too. Else two of them could reach two members in two orders, and leave the
 // members different for good (H5, field-C16). Whoever is at it has a record on
 // its primary that waits for that member, too. So a change looks into all
-// journals before it writes its record, and again after that: of two that begin
-// at the same time at least one sees the other then, takes its record back and
-// waits. A token that keeps no records has no turns.
+// journals after it has written its record: of two that begin at the same time at
+// least one sees the other then, takes its record back and waits. So it does if
+// something is still to be carried out on some member. A token that keeps no records
+// has no turns.
 
 const (
 	// turnPatience is how long a change waits for another one of the same
@@ -68,13 +69,18 @@ func (g *Group) letFinish(entries []*entry, err error, members []*link) (now []*
 	return entries, dead, err
 }
 
-// rivals says whether somebody else is changing the object of a record that was
-// just written, or has done so since the journals were looked into.
-func (g *Group) rivals(mine record) bool {
+// mustWait says whether a change whose record was just written has to wait: the
+// journals say something of the object that is to be carried out first, or somebody
+// else is changing it, or has done so since they were looked into.
+func (g *Group) mustWait(c *change) bool {
+	if g.alone() || c.settled && (!c.written || !time.Now().Before(c.until)) {
+		return false
+	}
 	entries, err := g.journal(g.readyBut(nil))
 	g.dropFailed(err, nil)
 	return slices.ContainsFunc(entries, func(e *entry) bool {
-		return e.event() != mine.event() && e.concerns(&mine.Identity) && (g.underWay(e) || !e.Time.Before(mine.Time))
+		return e.event() != c.intent.event() && e.concerns(&c.intent.Identity) &&
+			(!c.settled || g.underWay(e) || !e.Time.Before(c.intent.Time))
 	})
 }
 
