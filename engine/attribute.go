@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"oneslot.dev/oneslot/group"
 	"oneslot.dev/oneslot/pkcs11"
@@ -52,7 +53,10 @@ func (a *application) SetAttributeValue(_ context.Context, c *wire.SetAttributeV
 			return &wire.SetAttributeValue{Object: handle, Template: c.Template}
 		})
 	default:
-		rv = s.slot.group.SetAttributes(id, c.Template, o.onMember)
+		before := o.mayBe(c.Template) // also to an attempt after a lost one
+		if rv = s.slot.group.SetAttributes(id, c.Template, o.onMember); rv != pkcs11.CKR_DEVICE_ERROR {
+			o.isNot(before)
+		}
 	}
 	if rv == pkcs11.CKR_OK {
 		o.changed(c.Template)
@@ -62,11 +66,38 @@ func (a *application) SetAttributeValue(_ context.Context, c *wire.SetAttributeV
 	return rv
 }
 
+// mayBe notes what a token object may be called while nobody knows what came of a change.
+// It returns what it was before.
+func (o *object) mayBe(t pkcs11.Template) (before []familyKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before = o.tried
+	id := o.id
+	if a := t.Find(pkcs11.CKA_LABEL); a != nil {
+		id.Label = a.Value
+	}
+	if a := t.Find(pkcs11.CKA_ID); a != nil {
+		id.ID = a.Value
+	}
+	if name := familyOf(&id); name != familyOf(&o.id) {
+		o.tried = append(slices.Clip(before), name)
+	}
+	return before
+}
+
+// isNot ends that.
+func (o *object) isNot(before []familyKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tried = before
+}
+
 // changed notes new values of attributes that the engine keeps.
 func (o *object) changed(t pkcs11.Template) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.proven = nil // what the key may do may have changed
+	o.tried = nil
 	if a := t.Find(pkcs11.CKA_LABEL); a != nil {
 		o.id.Label = append([]byte{}, a.Value...)
 	}
@@ -141,7 +172,7 @@ func (o *object) settleOn(p *group.Place, handle uint64, blob []byte) {
 // onlyHere makes a change on a physical slot's member.
 func (sl *slot) onlyHere(o *object, call func(uint64) wire.Call) pkcs11.RV {
 	rv, err := sl.group.Do(wire.Make, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
-		return o.onTried(p, func(handle uint64) (pkcs11.RV, error) {
+		return o.onTriedHere(p, func(handle uint64) (pkcs11.RV, error) {
 			c := call(handle)
 			_, err := p.Do(c)
 			return c.Result(), err

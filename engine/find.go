@@ -109,7 +109,7 @@ func (sl *slot) known(p *group.Place, id *wire.Identity, alone bool) (*object, p
 	if o != nil {
 		return o, pkcs11.CKR_OK, nil
 	}
-	if rv, err := sl.lookAtTwins(p, *id); err != nil || rv != pkcs11.CKR_OK {
+	if rv, err := sl.lookAtTwins(p, *id, true); err != nil || rv != pkcs11.CKR_OK {
 		return nil, rv, err
 	}
 	return sl.objects.found(sl, p, id, false), pkcs11.CKR_OK, nil // nil: it was destroyed meanwhile

@@ -31,148 +31,18 @@ type object struct {
 	later  []uint64 // handles that it would have by its identity now
 	hidden bool     // private, and nobody is logged in
 
-	mu     sync.Mutex // guards what follows
-	id     wire.Identity
-	places map[int]place      // by seat
-	proven map[proof]struct{} // what worked once with this key
-}
-
-// A place is where a member has the object: a handle of one connection (H2).
-type place struct {
-	epoch  uint64
-	object uint64
+	mu      sync.Mutex // guards what follows
+	id      wire.Identity
+	tried   []familyKey        // what it may be called, since a change of that failed
+	places  map[int]place      // by seat
+	guesses map[int]place      // likewise: the same key, and it may be another object
+	proven  map[proof]struct{} // what worked once with this key
 }
 
 func (o *object) identity() wire.Identity {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.id
-}
-
-// learn notes a member's handle of the object.
-func (o *object) learn(seat int, epoch, handle uint64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.places == nil {
-		o.places = make(map[int]place)
-	}
-	o.places[seat] = place{epoch, handle}
-}
-
-// forget drops a member's handle which that member says is invalid.
-func (o *object) forget(p *group.Place) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.places, p.Seat())
-}
-
-func (o *object) known(p *group.Place) (uint64, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	at, ok := o.places[p.Seat()]
-	return at.object, ok && at.epoch == p.Epoch()
-}
-
-// on returns the handle of the object on a member. What is not known there is
-// looked for by identity, never by label or ID alone (rule H3). A session
-// object that is not there is brought there (K9).
-func (o *object) on(p *group.Place) (uint64, pkcs11.RV, error) {
-	if handle, ok := o.known(p); ok {
-		return handle, pkcs11.CKR_OK, nil
-	}
-	if o.owner != nil {
-		return o.bring(p)
-	}
-	id := o.identity()
-	if len(id.Fingerprint) == 0 {
-		return 0, 0, group.ErrElsewhere // it was known on one connection only
-	}
-	call := wire.Resolve{Wanted: id}
-	if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
-		return 0, call.RV, err
-	}
-	same, twins := equals(call.Found, &id)
-	if len(twins) > 1 || len(twins) == 1 && o.slot.objects.hasTwins(o) {
-		if err := o.slot.tellApart(p, twins); err != nil {
-			return 0, 0, err
-		}
-		if handle, ok := o.known(p); ok {
-			return handle, pkcs11.CKR_OK, nil
-		}
-		return 0, 0, group.ErrElsewhere // those that are there are others
-	}
-	// Label and ID may differ on this member; any of them is the same key.
-	if same = append(twins, same...); len(same) == 0 {
-		return 0, 0, group.ErrElsewhere
-	}
-	o.learn(p.Seat(), p.Epoch(), same[0].Object)
-	return same[0].Object, pkcs11.CKR_OK, nil
-}
-
-// onMember is on for a group. stale is a handle of which the member has said that
-// it is invalid: the object is looked for anew.
-func (o *object) onMember(p *group.Place, stale uint64) (uint64, pkcs11.RV, error) {
-	if handle, ok := o.known(p); ok && handle == stale {
-		o.forget(p)
-	}
-	return o.on(p)
-}
-
-// equals are the token objects of the same key material among those that a member
-// found: those with the same label and ID, which are the object or its twins, and
-// the others.
-func equals(found []wire.Identity, id *wire.Identity) (others, twins []wire.Identity) {
-	for _, f := range found {
-		switch {
-		case !f.Same(id) || f.Flags&wire.OnToken == 0:
-		case familyOf(&f) == familyOf(id):
-			twins = append(twins, f)
-		default:
-			others = append(others, f)
-		}
-	}
-	return others, twins
-}
-
-// bring copies a session object to a member.
-func (o *object) bring(p *group.Place) (uint64, pkcs11.RV, error) {
-	if o.blob == nil {
-		return 0, 0, group.ErrElsewhere
-	}
-	holder, err := o.owner.holder(p)
-	if err != nil {
-		return 0, 0, err
-	}
-	call := wire.Import{Blob: o.blob, Copies: 1}
-	if _, err := holder.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
-		if err == nil && call.RV == pkcs11.CKR_USER_NOT_LOGGED_IN {
-			// A public object can still be used where it is.
-			err = group.ErrElsewhere
-		}
-		return 0, call.RV, err
-	}
-	o.learn(p.Seat(), p.Epoch(), call.Identity.Object)
-	return call.Identity.Object, pkcs11.CKR_OK, nil
-}
-
-// onTried is on for use in an attempt: use is run with the handle, and once
-// more with a fresh one if the member says that the handle is invalid, which
-// is no proof that the object is gone (field-B5).
-func (o *object) onTried(p *group.Place, use func(handle uint64) (pkcs11.RV, error)) (pkcs11.RV, error) {
-	for again := false; ; again = true {
-		handle, rv, err := o.on(p)
-		if err != nil || rv != pkcs11.CKR_OK {
-			return rv, err
-		}
-		rv, err = use(handle)
-		if err != nil || again || rv != pkcs11.CKR_OBJECT_HANDLE_INVALID && rv != pkcs11.CKR_KEY_HANDLE_INVALID {
-			return rv, err
-		}
-		o.forget(p)
-		if o.owner != nil {
-			return rv, nil
-		}
-	}
 }
 
 // objects are the virtual objects of a slot. They are guarded by themselves.

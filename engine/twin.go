@@ -190,32 +190,44 @@ func (t *objects) found(slot *slot, p *group.Place, id *wire.Identity, alone boo
 }
 
 // assign matches the twins that a member has with those that the application
-// knows: by their handles there, else by the attributes that tell them apart, and
-// those that nothing tells apart in the order of their ranks. What nobody knows
-// yet is a new object.
-func (t *objects) assign(p *group.Place, slot *slot, twins []twin) {
+// knows: by their handles there, else by the attributes that tell them apart. Who is
+// left is matched in the order of their ranks, which is a guess unless nothing tells
+// them apart or the application is about to be told. What nobody knows yet is a new
+// object.
+func (t *objects) assign(p *group.Place, slot *slot, twins []twin, told bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var left []*object
 	if f := t.families[familyOf(&twins[0].id)]; f != nil {
 		left = slices.Clone(f.objects)
 	}
-	match := func(fits func(*object, *twin) bool) {
+	guessed := false
+	match := func(sure bool, fits func(*object, *twin) bool) {
 		twins = slices.DeleteFunc(twins, func(w twin) bool {
 			i := slices.IndexFunc(left, func(o *object) bool { return fits(o, &w) })
 			if i < 0 {
 				return false
 			}
-			left[i].settle(p, &w)
-			left[i].hidden = false
+			if sure {
+				left[i].settle(p, &w)
+				left[i].hidden = false
+			} else {
+				left[i].guess(p.Seat(), p.Epoch(), w.id.Object)
+				guessed = true
+			}
 			left = slices.Delete(left, i, i+1)
 			return true
 		})
 	}
-	match(func(o *object, w *twin) bool { return o.isAt(p.Seat(), place{p.Epoch(), w.id.Object}) })
-	match(func(o *object, w *twin) bool { return o.traits == w.traits })
-	match(func(*object, *twin) bool { return true })
+	match(true, func(o *object, w *twin) bool { return o.isAt(p.Seat(), place{p.Epoch(), w.id.Object}) })
+	match(true, func(o *object, w *twin) bool { return o.traits == w.traits })
+	alike := !slices.ContainsFunc(twins, func(w twin) bool { return w.traits != twins[0].traits })
+	match(told || alike, func(o *object, _ *twin) bool { return told || o.traits == "" })
+	match(false, func(*object, *twin) bool { return true })
 	for i := range twins {
+		if guessed {
+			break // it may be one that is guessed
+		}
 		t.newToken(slot, &twins[i].id).settle(p, &twins[i])
 	}
 	for _, o := range left {
@@ -235,7 +247,8 @@ func (o *object) settle(p *group.Place, w *twin) {
 }
 
 // tellApart finds out which twin is which on a member: all of them that it has.
-func (s *slot) tellApart(p *group.Place, found []wire.Identity) error {
+// told says that the application is told of them.
+func (s *slot) tellApart(p *group.Place, found []wire.Identity, told bool) error {
 	twins := make([]twin, len(found))
 	for i := range found {
 		traits, err := p.Traits(&found[i])
@@ -244,7 +257,7 @@ func (s *slot) tellApart(p *group.Place, found []wire.Identity) error {
 		}
 		twins[i] = twin{found[i], traits}
 	}
-	s.objects.assign(p, s, twins)
+	s.objects.assign(p, s, twins, told)
 	return nil
 }
 
@@ -256,6 +269,20 @@ func (t *objects) hasTwins(o *object) bool {
 	return f != nil && len(f.objects) > 1
 }
 
+// strangers are those of some equal objects on a member that may be an object: the
+// application does not know them as others.
+func (t *objects) strangers(o *object, p *group.Place, equal []wire.Identity) (left []wire.Identity) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range equal {
+		f := t.families[familyOf(&id)]
+		if f == nil || !slices.ContainsFunc(f.objects, func(other *object) bool { return other != o }) {
+			left = append(left, id)
+		}
+	}
+	return left
+}
+
 // compare notes what tells an object and its twins apart, while it is known which
 // is which. A member that cannot be asked is no reason for a call to fail that is
 // over.
@@ -264,12 +291,12 @@ func (s *slot) compare(o *object) {
 		return
 	}
 	s.group.Do(wire.Ask, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
-		return s.lookAtTwins(p, o.identity())
+		return s.lookAtTwins(p, o.identity(), false)
 	})
 }
 
 // lookAtTwins finds out which twin is which on a member.
-func (s *slot) lookAtTwins(p *group.Place, id wire.Identity) (pkcs11.RV, error) {
+func (s *slot) lookAtTwins(p *group.Place, id wire.Identity, told bool) (pkcs11.RV, error) {
 	call := wire.Resolve{Wanted: id}
 	if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
 		return call.RV, err
@@ -278,5 +305,5 @@ func (s *slot) lookAtTwins(p *group.Place, id wire.Identity) (pkcs11.RV, error) 
 	if len(twins) == 0 {
 		return pkcs11.CKR_OK, nil
 	}
-	return pkcs11.CKR_OK, s.tellApart(p, twins)
+	return pkcs11.CKR_OK, s.tellApart(p, twins, told)
 }
