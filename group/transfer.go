@@ -22,6 +22,7 @@ func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of, th
 			wanted[keyOf(&objects[i])]++
 		}
 	}
+	before := g.destructions(to)
 	made := make(map[uint64]*wire.Identity) // by the receiver's handle
 	for i := range objects {
 		id := &objects[i]
@@ -52,7 +53,43 @@ func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of, th
 	if err := g.wait(to); err != nil {
 		return err
 	}
+	if err := g.takeBack(to, made, before); err != nil {
+		return err
+	}
 	return g.review(to, made, of)
+}
+
+// destructions are those that the journals show which a member and those that are ready
+// have, by their events.
+func (g *Group) destructions(l *link) map[string]*entry {
+	entries, _ := g.journal(append(g.readyBut(l.seat), l)) // who cannot tell is asked again before l is ready
+	all := make(map[string]*entry)
+	for _, e := range entries {
+		if e.Op == opDestroy {
+			all[e.event()] = e
+		}
+	}
+	return all
+}
+
+// takeBack removes those copies that were just made on a member whose original was
+// destroyed meanwhile, by who did not see them (K5). One that was not meant is copied
+// once more.
+func (g *Group) takeBack(l *link, made map[uint64]*wire.Identity, before map[string]*entry) error {
+	for event, e := range g.destructions(l) {
+		for object, id := range made {
+			if before[event] != nil || nameOf(id) != nameOf(&e.Identity) {
+				continue
+			}
+			delete(made, object)
+			call := wire.DestroyObject{Object: object}
+			if _, err := l.background(g.ctx, g.limits(nil), &call); err != nil {
+				return err
+			}
+			g.say(ObjectsDestroyed, l.seat, orNil(call.RV), describe(id)+": it was destroyed while it was copied")
+		}
+	}
+	return nil
 }
 
 // review looks at what a member shows of the copies that were just made there:

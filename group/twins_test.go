@@ -4,6 +4,7 @@ package group
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -241,7 +242,7 @@ func logoutWhileFollowing(t *testing.T, destroy bool, n int) (finished bool) {
 func (b *bench) plant(i int, label, date string, flags wire.IdentityFlags) {
 	b.t.Helper()
 	id := identityOf("twin")
-	id.Flags, id.Label = wire.Private|flags, []byte(label)
+	id.Flags, id.Label = flags, []byte(label)
 	blob := must(json.Marshal(struct {
 		Identity wire.Identity
 		Start    []byte
@@ -255,7 +256,7 @@ func TestATwinThatStaysOnItsMember(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := start(t, 3, nil)
 		b.login()
-		b.plant(0, "same", "20250101", 0)
+		b.plant(0, "same", "20250101", wire.Private)
 		b.twin("same", "20260101")
 		for range 3 {
 			b.down(2)
@@ -295,4 +296,65 @@ func TestTwoBringOneKeyUnderTwoNames(t *testing.T) {
 			benches[0].holdsOnly([]string{"name 0", "name 1"}, []string{"", ""})
 		})
 	}
+}
+
+// K5: what is destroyed while another process copies it to a member, from one that did
+// not hear of that yet, does not come back; nor does what needs no login.
+func TestDestroyedWhileItIsCopied(t *testing.T) {
+	for _, private := range []wire.IdentityFlags{wire.Private, 0} {
+		inBubble(t, func(t *testing.T) {
+			members := three()
+			b := launch(t, members, nil).bench(t, members)
+			b.login()
+			for i := range members {
+				b.plant(i, "gone", "", wire.Copyable|private)
+			}
+			b.g.Close()
+			one := launch(t, members[:2], nil).bench(t, members[:2])
+			one.login()
+			two := launch(t, []*fake.Member{members[2], members[1]}, nil).bench(t, members)
+			two.login()
+			id := must(two.g.list(two.g.seats[1].link))[0]
+			two.on(two.g.seats[1].link, &wire.DestroyObject{Object: id.Object}) // b lacks it
+			var once atomic.Bool
+			members[1].Script(func(c wire.Call) fake.Outcome {
+				if c.Number() == wire.NumberImport && once.CompareAndSwap(false, true) {
+					one.plant(1, "gone", "", wire.Copyable|private) // b has it for a moment, and confirms
+					if rv := one.g.Destroy(id, resolve(id)); rv != pkcs11.CKR_OK {
+						t.Errorf("destroy: %v", rv)
+					}
+				}
+				return fake.Answered
+			})
+			two.g.drop(two.g.seats[1].link, errors.New("a test"))
+			time.Sleep(10 * time.Minute)
+			if !once.Load() {
+				t.Fatal("nothing was copied")
+			}
+			afterwards(t, members)
+			b.holdsOnly(nil, nil)
+		})
+	}
+}
+
+// K5: a public object that is made once more by who has no login, of which no record can
+// tell, is not destroyed by the record of the one before, that a member has still to hear of.
+func TestAPublicObjectMadeAgainWithoutALogin(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := start(t, 3, nil)
+		b.login()
+		for i := range b.members {
+			b.plant(i, "certificate", "20250101", wire.Copyable)
+		}
+		b.down(2)
+		id := must(b.g.list(b.g.seats[0].link))[0]
+		if rv := b.g.Destroy(id, resolve(id)); rv != pkcs11.CKR_OK {
+			t.Fatal(rv)
+		}
+		b.plant(0, "certificate", "20260101", wire.Copyable)
+		b.plant(1, "certificate", "20260101", wire.Copyable)
+		time.Sleep(10 * time.Minute)
+		b.up(2)
+		b.holdsOnly([]string{"certificate"}, []string{"20260101"})
+	})
 }
