@@ -194,7 +194,11 @@ func (g *Group) wrap(h *Hold, s *sprout, handle uint64) (pkcs11.RV, error) {
 	}
 	if g.size() > 1 && s.identity.Flags&wire.Copyable != 0 {
 		export := wire.Export{Object: handle}
-		if _, err := h.Do(&export); err != nil || export.RV != pkcs11.CKR_OK {
+		_, err := h.Do(&export)
+		switch {
+		case err == nil && export.RV != pkcs11.CKR_OK && blame(export.RV, true) == request:
+			return pkcs11.CKR_FUNCTION_FAILED, nil // that is no request of the application, and it said that it can
+		case err != nil || export.RV != pkcs11.CKR_OK:
 			return export.RV, err
 		}
 		s.blob = export.Blob

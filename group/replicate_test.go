@@ -52,6 +52,23 @@ func TestCreateExactlyOnce(t *testing.T) {
 	}
 }
 
+// G5, F6: a member that does not export what it has just made, since its domain key
+// is gone, is at fault, and another one makes the key. Its answer, which is about a
+// key that the application knows nothing of, is not the application's.
+func TestCreateWhereNothingIsExported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 3, nil)
+		b.login()
+		b.members[0].Refuse(pkcs11.CKR_WRAPPING_KEY_HANDLE_INVALID)
+		b.members[0].Once(wire.NumberExport, fake.Refused)
+		if _, rv := b.generate("k"); rv != pkcs11.CKR_OK {
+			t.Errorf("the creation: %v", rv)
+		}
+		b.await(0, Ready)
+		b.equal(1)
+	})
+}
+
 // K3: too few members: the creation fails and leaves nothing behind.
 func TestMinCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
