@@ -51,15 +51,19 @@ type record struct {
 	Changes  pkcs11.Template `json:"changes,omitempty"`
 	As       *wire.Identity  `json:"as,omitempty"`   // what a twin is called where the change was made that this one takes back
 	Open     bool            `json:"open,omitempty"` // the creation is not over
-	By       string          `json:"by,omitempty"`   // of a roster: the group; else the process that wrote it
+	By       string          `json:"by,omitempty"`   // the process that wrote it
 	Pending  []string        `json:"pending"`        // the members that have not confirmed
+
+	// Settled is when all had confirmed, of a record that stays for those who may
+	// have an older state of it; zero otherwise.
+	Settled time.Time `json:"settled,omitzero"`
 }
 
 func (r record) String() string { return r.Op + " " + describe(&r.Identity) }
 
 // pending returns the record with the members that are to follow.
 func (r record) pending(members []string) record {
-	r.Version, r.Pending = recordVersion, slices.Clone(members)
+	r.Version, r.Pending, r.Settled = recordVersion, slices.Clone(members), time.Time{}
 	r.Identity.Object = 0
 	return r
 }
@@ -67,7 +71,7 @@ func (r record) pending(members []string) record {
 // event is what the record says but for who has confirmed it. Members may hold
 // different states of one event.
 func (r record) event() string {
-	r.Pending, r.Open = nil, false
+	r.Pending, r.Open, r.Settled = nil, false, time.Time{}
 	if r.Op == opCreate || r.Op == opChange || r.Op == opDestroy {
 		r.By = ""
 	}
@@ -217,6 +221,9 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 				entries = append(entries, e)
 			}
 			e.Open = e.Open && r.Open
+			if !r.Settled.IsZero() && (e.Settled.IsZero() || r.Settled.Before(e.Settled)) {
+				e.Settled = r.Settled
+			}
 			e.left = slices.DeleteFunc(slices.Clone(e.left), func(name string) bool { return !slices.Contains(r.Pending, name) })
 			e.at = append(e.at, told.copies[i])
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -131,4 +132,40 @@ func (g *Group) holds(l *link, e *entry) (object uint64, now pkcs11.Template, er
 		return 0, nil, &errJournal{l, err}
 	}
 	return target.Object, valuesOf(ask.Values), nil
+}
+
+// restTime is how long a record stays that all have confirmed, for those who share
+// some of the tokens, but not all: they have others that hold it as it was, and learn
+// so that it is over. One that comes later still has what it says carried out again.
+const restTime = 10 * time.Minute
+
+// rests says whether a record stays though all have confirmed.
+func (g *Group) rests(e *entry) bool {
+	return len(g.removed()) > 0 && (e.Settled.IsZero() || time.Since(e.Settled) < restTime)
+}
+
+// restsOn says whether the members have it in that state already, and in no other.
+func (g *Group) restsOn(e *entry, members []*link) bool {
+	rest := func(c copyOf) bool {
+		r, _ := decodeRecord(c.raw)
+		return !r.Open && len(r.Pending) == 0 && !r.Settled.IsZero()
+	}
+	return !slices.ContainsFunc(e.at, func(c copyOf) bool { return !rest(c) }) && !slices.ContainsFunc(members, func(l *link) bool {
+		return !slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == l })
+	})
+}
+
+// paid forgets an event that no journal took: it stands in one now, or is over.
+func (g *Group) paid(e *entry) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.owed = slices.DeleteFunc(g.owed, func(r record) bool { return r.event() == e.event() })
+}
+
+// settledAt is when all had confirmed.
+func (e *entry) settledAt() time.Time {
+	if e.Settled.IsZero() {
+		return time.Now().UTC()
+	}
+	return e.Settled
 }

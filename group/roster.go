@@ -17,22 +17,26 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// The roster of a group says which tokens were ever brought to hold the same as
-// the others, by their serial numbers. It lies in the tokens, beside the journal.
-// A token that the configuration no longer names is still waited for: what is
-// destroyed or changed meanwhile is recorded for it, so that it brings nothing
-// back should it ever return (K5). An operator ends that (Forget). From then on
-// the token is not taken back with what it holds: it is quarantined until it is
-// wiped, or trusted on order.
+// The roster of a token says which others were ever brought to hold the same, by
+// their serial numbers. It lies in the tokens, beside the journal. One that the
+// configuration no longer names is still waited for: what is destroyed or changed
+// meanwhile is recorded for it, so that it brings nothing back should it ever
+// return (K5). An operator ends that (Forget). From then on the token is not taken
+// back with what it holds: it is quarantined until it is wiped, or trusted on order.
+//
+// The group's name is no part of it, since tokens know nothing of groups (G2): what
+// a token holds is the same whatever a configuration calls the group, and wherever it
+// is a member besides (G1). A group that was renamed knows its tokens, and what is
+// destroyed in one group does not come back by another one that shares a token.
 
 // isRoster says whether a record is none of the journal, but of the roster.
 func (r *record) isRoster() bool { return r.Op == opRoster || r.Op == opForgotten }
 
-// rosterRecord is a record of the group's roster. It has no time: that of two
-// processes is the same one.
-func (g *Group) rosterRecord(op string, serials ...string) record {
+// rosterRecord is a record of the roster. It has no time: that of two processes is
+// the same one.
+func rosterRecord(op string, serials ...string) record {
 	slices.Sort(serials)
-	return record{Op: op, By: g.name}.pending(slices.Compact(serials))
+	return record{Op: op}.pending(slices.Compact(serials))
 }
 
 // learn takes what a member's roster says. all are all its records.
@@ -42,7 +46,6 @@ func (g *Group) learn(l *link, all []record) {
 	l.enrolled, l.forgot, l.learned = nil, nil, true
 	for _, r := range all {
 		switch {
-		case r.By != g.name:
 		case r.Op == opRoster:
 			l.enrolled = append(l.enrolled, r.Pending...)
 		case r.Op == opForgotten:
@@ -143,7 +146,7 @@ func (g *Group) enroll(joining *link) error {
 		return serial == "" || isOutlived(serial) || forgotten[serial] != nil
 	})
 	for _, l := range links {
-		want := g.rosterRecord(opRoster, append(g.marks(l), everybody...)...)
+		want := rosterRecord(opRoster, append(g.marks(l), everybody...)...)
 		if err := g.enrollOn(l, want); err != nil {
 			if l == joining {
 				return err
@@ -178,7 +181,7 @@ func (g *Group) enrollOn(l *link, want record) error {
 	}
 	for i, r := range records { // older rosters that this one contains
 		within := !slices.ContainsFunc(r.Pending, func(serial string) bool { return !slices.Contains(want.Pending, serial) && g.waits(serial) })
-		if r.Op == opRoster && r.By == g.name && within && string(copies[i].raw) != string(want.encode()) {
+		if r.Op == opRoster && within && string(copies[i].raw) != string(want.encode()) {
 			g.eraseRaw(l, copies[i].raw)
 		}
 	}
@@ -210,7 +213,7 @@ func (g *Group) readmit(l *link) error {
 		case old: // it was ready before anybody was who knows
 			g.drop(m, g.unwelcome(serial))
 		default:
-			if err := g.enrollOn(m, g.rosterRecord(opRoster, serial, outlived(note))); err != nil {
+			if err := g.enrollOn(m, rosterRecord(opRoster, serial, outlived(note))); err != nil {
 				return g.dropFailed(&errJournal{m, err}, l)
 			}
 		}
@@ -267,12 +270,12 @@ func (g *Group) forget(links []*link, serial string, trust, dry bool) (f Forgett
 	known := g.roster[serial] || g.forgotten()[serial] != nil || f.Records > 0
 	g.mu.Unlock()
 	if !known {
-		return f, fmt.Errorf("token %s: was never a member of group %s, and no record waits for it", serial, g.name)
+		return f, fmt.Errorf("token %s: no token of group %s was ever brought to hold the same, and no record waits for it", serial, g.name)
 	}
 	if dry {
 		return f, nil
 	}
-	note := g.rosterRecord(opForgotten, serial)
+	note := rosterRecord(opForgotten, serial)
 	note.Time = after(time.Time{})
 	for _, l := range links {
 		var failure error

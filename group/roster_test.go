@@ -79,6 +79,63 @@ func TestLastMemberRemembersTheOthers(t *testing.T) {
 	})
 }
 
+// named is a group of that name on members, whose process is logged in.
+func named(t *testing.T, name string, members ...*fake.Member) *bench {
+	b := launch(t, members, func(o *config.Group) { o.Name = name }).bench(t, members)
+	b.login()
+	for i := range members {
+		b.await(i, Ready)
+	}
+	return b
+}
+
+// K5, G2: what was destroyed in a group while a member was not of it does not come back
+// with that, though the group has another name by then, or the configuration of another
+// host calls it otherwise.
+func TestRenamedGroupRemembersItsTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		members := three()
+		b := named(t, "old", members...)
+		gone, _ := b.generate("gone")
+		b.g.Close()
+		b = named(t, "new", members[0], members[2])
+		b.destroyKey(gone)
+		b.g.Close()
+		b = named(t, "new", members...)
+		b.equal(0)
+	})
+}
+
+// K5, G1: a key that is destroyed in one group does not come back by another one that
+// shares a token with it, has another name and no process at that time; nor does a label
+// from before. When both have looked into the journals nothing is left there.
+func TestGroupsThatShareAToken(t *testing.T) {
+	for _, name := range []string{"same", "other"} {
+		synctest.Test(t, func(t *testing.T) {
+			members := three()
+			a, b, c := members[0], members[1], members[2]
+			left := named(t, "same", a, b)
+			gone, _ := left.generate("gone")
+			kept, _ := left.generate("kept")
+			right := named(t, name, a, c)
+			right.g.Close()
+			time.Sleep(3 * time.Minute) // until the first knows of it
+			left.destroyKey(gone)
+			setLabel(left, kept[0], "renamed")
+			left.g.Close()
+
+			named(t, name, a, c)
+			named(t, "same", a, b)
+			time.Sleep(time.Hour)
+			for _, m := range members {
+				if labels := m.Token.Labels(); !slices.Equal(labels, []string{"renamed"}) || m.Token.JournalLength() > 0 {
+					t.Errorf("group %s: member %s: %v, journal %v", name, m.Name(), labels, m.Token.Journal())
+				}
+			}
+		})
+	}
+}
+
 // forget gives the order of `oneslot group forget`.
 func forget(t *testing.T, b *bench, serial string, trust bool) Forgetting {
 	t.Helper()

@@ -167,9 +167,13 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 	if left == nil {
 		left = []string{}
 	}
+	stays := len(left) > 0 || len(members) < g.size() || g.rests(e)
+	if stays && len(left) == 0 && g.restsOn(e, members) {
+		g.paid(e)
+		return nil
+	}
 	raw := g.remainder(e, left, members)
 	var failed error
-	stays := len(left) > 0 || len(members) < g.size()
 	if stays {
 		written, fresh := 0, []*link(nil)
 		for _, l := range members {
@@ -198,9 +202,7 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 			return failed
 		}
 	}
-	g.mu.Lock()
-	g.owed = slices.DeleteFunc(g.owed, func(r record) bool { return r.event() == e.event() })
-	g.mu.Unlock()
+	g.paid(e)
 	for _, c := range e.at {
 		if stays && string(c.raw) == raw {
 			continue
@@ -233,6 +235,9 @@ func (g *Group) remainder(e *entry, left []string, members []*link) string {
 	}
 	mine := e.pending(left)
 	mine.Open, mine.By = false, g.by
+	if len(left) == 0 {
+		mine.Settled = e.settledAt()
+	}
 	return string(mine.encode())
 }
 
