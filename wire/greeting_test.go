@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -11,23 +12,24 @@ import (
 	"testing/iotest"
 )
 
+// What follows the greeting is not its own, even if it comes with the same packet.
 func TestAGreetingLetsIn(t *testing.T) {
-	ours, theirs := net.Pipe()
-	defer ours.Close()
-	go func() {
-		defer theirs.Close()
-		token, err := ReadKnock(theirs)
-		if err != nil || token != "ca" {
-			t.Errorf("knock for %q, %v", token, err)
-		}
-		Welcome(theirs)
-		io.WriteString(theirs, "PRI") // not the greeting's any more
-	}()
-	if err := Knock(ours, "ca"); err != nil {
+	const more = "PRI * HTTP/2.0"
+	var said bytes.Buffer
+	Welcome(&said)
+	appliance := &talk{Reader: strings.NewReader(said.String() + more)}
+	if err := Knock(appliance, "ca"); err != nil {
 		t.Fatal(err)
 	}
-	if rest, _ := io.ReadAll(ours); string(rest) != "PRI" {
-		t.Errorf("the greeting left %q of what follows it", rest)
+	if rest, _ := io.ReadAll(appliance); string(rest) != more {
+		t.Errorf("an engine left %q of what follows the greeting", rest)
+	}
+	engine := strings.NewReader(appliance.said.String() + more)
+	if token, err := ReadKnock(engine); err != nil || token != "ca" {
+		t.Errorf("knock for %q, %v", token, err)
+	}
+	if rest, _ := io.ReadAll(engine); string(rest) != more {
+		t.Errorf("an appliance left %q of what follows the greeting", rest)
 	}
 }
 

@@ -5,15 +5,30 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // greetings are the first bytes of each version on a network connection. What is
 // here of a version that was released never changes.
-var greetings = map[int]struct{ knock, welcome, refusal string }{
-	1: {"oneslot 1 engine ca\n", "oneslot 1 welcome\n", "oneslot 1 refused token-not-granted not yours\n"},
+var greetings = map[int]struct {
+	knock, welcome, refusal string
+	codes                   []RefusalCode // operators look them up: they stay
+}{
+	1: {
+		"oneslot 1 engine ca\n", "oneslot 1 welcome\n", "oneslot 1 refused token-not-granted not yours\n",
+		[]RefusalCode{
+			"appliance-out-of-order", "certificate-expired", "certificate-invalid", "certificate-revoked", "draining", "malformed",
+			"role", "token-not-granted", "too-many-connections", "unknown-client", "version",
+		},
+	},
 }
 
 // talk reads what a peer sends, and keeps what is written.
@@ -33,8 +48,8 @@ func TestGoldenGreetings(t *testing.T) {
 	if err := Knock(c, "ca"); err != nil || c.said.String() != g.knock {
 		t.Errorf("an engine says %q, %v", c.said.String(), err)
 	}
-	if token, err := ReadKnock(strings.NewReader(g.knock)); token != "ca" || err != nil {
-		t.Errorf("an appliance reads %q, %v", token, err)
+	if name, err := ReadKnock(strings.NewReader(g.knock)); name != "ca" || err != nil {
+		t.Errorf("an appliance reads %q, %v", name, err)
 	}
 	var out bytes.Buffer
 	if Welcome(&out); out.String() != g.welcome {
@@ -44,13 +59,47 @@ func TestGoldenGreetings(t *testing.T) {
 	if SendRefusal(&out, &Refusal{RefusedToken, "not yours"}); out.String() != g.refusal {
 		t.Errorf("an appliance says %q", &out)
 	}
-	// The codes are what operators look up: they stay.
 	var refusal *Refusal
 	if err := Knock(&talk{Reader: strings.NewReader(g.refusal)}, "ca"); !errors.As(err, &refusal) || *refusal != (Refusal{"token-not-granted", "not yours"}) {
 		t.Errorf("an engine reads %v", err)
 	}
 	if ALPN != "oneslot" {
 		t.Errorf("TLS is told %q", ALPN)
+	}
+}
+
+// A code is what operators look up. So it stays, and docs/appliance.md has a line
+// for each.
+func TestGoldenRefusalCodes(t *testing.T) {
+	source, err := parser.ParseFile(token.NewFileSet(), "greeting.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []RefusalCode
+	ast.Inspect(source, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Refused") {
+			code, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes = append(codes, RefusalCode(code))
+		}
+		return true
+	})
+	slices.Sort(codes)
+	if !slices.Equal(codes, greetings[Version].codes) {
+		t.Errorf("the codes of version %d are\n%q, not\n%q", Version, codes, greetings[Version].codes)
+	}
+	docs, err := os.ReadFile("../docs/appliance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(docs), "\n## Codes\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, code := range codes {
+		if !strings.Contains(table, "`"+string(code)+"`") {
+			t.Errorf("docs/appliance.md does not say what to do about %s", code)
+		}
 	}
 }
 
@@ -88,6 +137,7 @@ func FuzzGreeting(f *testing.F) {
 		f.Add([]byte(g.welcome))
 		f.Add([]byte(g.refusal))
 	}
+	f.Add([]byte(greetings[Version].knock + "PRI"))
 	f.Add([]byte("SSH-2.0-OpenSSH\r\n"))
 	f.Add([]byte("oneslot 1 engine \x1b[2J\n"))
 	printable := func(t *testing.T, text string) {
