@@ -73,7 +73,8 @@ func TestExpiryIsWarnedOfAhead(t *testing.T) {
 		want string
 	}{
 		{time.Time{}, ""},
-		{now.Add(31 * 24 * time.Hour), ""},
+		{now.Add(30*24*time.Hour + time.Second), ""},
+		{now.Add(30 * 24 * time.Hour), "expires on 2026-12-30, in 30 days"},
 		{now.Add(10 * 24 * time.Hour), "expires on 2026-12-10, in 10 days"},
 		{now.Add(-time.Hour), "expired on 2026-11-29"},
 	} {

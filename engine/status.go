@@ -99,6 +99,9 @@ func merge(g *control.Group, other control.Group) {
 			m.State, m.Since = o.State, o.Since
 		}
 		m.PIDs = append(m.PIDs, o.PIDs...)
+		if len(o.Deadlines) > len(m.Deadlines) { // the appliance has shown its certificate to that one
+			m.Deadlines = o.Deadlines
+		}
 	}
 }
 

@@ -12,23 +12,15 @@ import (
 // warnEvery is how often it is told again that something of a member ends soon.
 const warnEvery = 24 * time.Hour
 
-// deadlines are what of a member ends some day: certificates. The caller holds no
-// lock: files are read.
-func deadlines(m member.Member) []member.Deadline {
-	if d, ok := m.(interface{ Deadlines() []member.Deadline }); ok {
-		return d.Deadlines()
-	}
-	return nil
-}
-
-// Deadlines are what of each member ends some day, by its name.
+// Deadlines are what of each member ends some day, by its name. The caller holds
+// no lock: files are read.
 func (g *Group) Deadlines() map[string][]member.Deadline {
 	g.mu.Lock()
 	seats := slices.Clone(g.seats)
 	g.mu.Unlock()
 	all := map[string][]member.Deadline{}
 	for _, s := range seats {
-		all[s.member.Name()] = deadlines(s.member)
+		all[s.member.Name()] = member.Deadlines(s.member)
 	}
 	return all
 }
@@ -39,7 +31,7 @@ func (g *Group) warn(s *seat) {
 	if time.Since(s.warned) < warnEvery {
 		return
 	}
-	for _, d := range deadlines(s.member) {
+	for _, d := range member.Deadlines(s.member) {
 		if d.Warning != "" {
 			s.warned = time.Now()
 			g.say(MemberExpires, s, nil, d.Warning)

@@ -35,6 +35,14 @@ type Deadline struct {
 	Warning string // what an operator has to do about it, when it is time to
 }
 
+// Deadlines are what of a member ends some day. Files may be read.
+func Deadlines(m Member) []Deadline {
+	if d, ok := m.(interface{ Deadlines() []Deadline }); ok {
+		return d.Deadlines()
+	}
+	return nil
+}
+
 // A Conn is one connection to a member. The token's login is a property of the
 // connection (PKCS#11 2.40, 5.6: login is per application).
 type Conn interface {

@@ -64,7 +64,7 @@ func (c *checkCommand) Run(ctx context.Context, d *desk) error {
 	answers := d.describeAll(ctx, cfg)
 	for i := range cfg.Members {
 		report.Members = append(report.Members, judgeMember(&cfg.Members[i], answers[i]))
-		noteExpiry(&cfg.Members[i], &report.Members[i])
+		noteDeadlines(&report.Members[i], answers[i])
 	}
 	if pin != nil {
 		d.tryPIN(ctx, cfg, pin, report.Members, answers)
@@ -141,8 +141,9 @@ func printFindings(out io.Writer, kind string, list []finding) {
 
 // A description is what a member's token said, or why it said nothing.
 type description struct {
-	token *wire.Description
-	err   error
+	token     *wire.Description
+	deadlines []member.Deadline // also of one that was not reached
+	err       error
 }
 
 // describeAll asks all members at the same time, so that one that hangs costs
@@ -152,23 +153,27 @@ func (d *desk) describeAll(ctx context.Context, cfg *config.Config) []descriptio
 	var asked sync.WaitGroup
 	for i := range cfg.Members {
 		asked.Go(func() {
-			token, err := d.describe(ctx, cfg, &cfg.Members[i])
-			answers[i] = description{token, err}
+			answers[i] = d.describe(ctx, cfg, &cfg.Members[i])
 		})
 	}
 	asked.Wait()
 	return answers
 }
 
-func (d *desk) describe(ctx context.Context, cfg *config.Config, m *config.Member) (*wire.Description, error) {
+func (d *desk) describe(ctx context.Context, cfg *config.Config, m *config.Member) description {
 	if m.Address != "" {
 		// There is no module here.
 	} else if info, err := os.Stat(m.Module); err != nil {
-		return nil, fmt.Errorf("module: %w: install it or correct module in the configuration", err)
+		return description{err: fmt.Errorf("module: %w: install it or correct module in the configuration", err)}
 	} else if info.IsDir() {
-		return nil, fmt.Errorf("module: %s is a folder: name the library in it", m.Module)
+		return description{err: fmt.Errorf("module: %s is a folder: name the library in it", m.Module)}
 	}
-	conn, err := d.connect(ctx, cfg, m)
+	made, err := d.reach(cfg, m)
+	if err != nil {
+		return description{err: err}
+	}
+	conn, err := connect(ctx, made)
+	said := description{deadlines: member.Deadlines(made)}
 	if err != nil {
 		// The finding says the member's name already.
 		var fault *member.Fault
@@ -178,10 +183,12 @@ func (d *desk) describe(ctx context.Context, cfg *config.Config, m *config.Membe
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer within %s: the module hangs, or the way to its HSM is broken", connectPatience)
 		}
-		return nil, err
+		said.err = err
+		return said
 	}
 	defer conn.Close()
-	return conn.Token(), nil
+	said.token = conn.Token()
+	return said
 }
 
 // tryPIN logs in on one member after the other. It stops at the first that

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
@@ -48,6 +49,13 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			[]string{"note: not offered by the group, since missing on b: CKM_RSA_PKCS"}},
 		{"no common mechanism", func(b *bench) { b.tokens["b"].Mechanisms = nil }, 1, []string{"no mechanism that all members offer"}},
 		{"firmware", func(b *bench) { b.tokens["c"].Token.Firmware.Major = 9 }, 0, []string{"note: c differs from a", "firmware 9.0"}},
+		{"certificate ends", func(b *bench) {
+			b.tokens["b"].deadlines = []member.Deadline{{What: "certificate of this client"}, {What: "certificate of the appliance", Warning: "it ends soon"}}
+		}, 0, []string{"member b: right", "\n  note: it ends soon\nmember c", "all is right"}},
+		{"certificate ended", func(b *bench) {
+			b.tokens["b"].deadlines = []member.Deadline{{What: "certificate of this client", Warning: "it ended"}}
+			b.tokens["b"].unreachable = errors.New("refused")
+		}, 1, []string{"member b: WRONG\n  wrong: refused\n  note: it ended\n"}},
 		{"module missing", func(b *bench) {}, 1, []string{"wrong: module: stat", "install it or correct module"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

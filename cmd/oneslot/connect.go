@@ -93,9 +93,13 @@ func (d *desk) connect(ctx context.Context, cfg *config.Config, m *config.Member
 	if err != nil {
 		return nil, err
 	}
+	return connect(ctx, made)
+}
+
+func connect(ctx context.Context, m member.Member) (member.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectPatience)
 	defer cancel()
-	return made.Connect(ctx)
+	return m.Connect(ctx)
 }
 
 // call makes one call in a session of its own, on the token as it is.

@@ -34,6 +34,7 @@ type bench struct {
 type token struct {
 	wire.Description
 	unreachable error
+	deadlines   []member.Deadline
 	login       pkcs11.RV
 	join        pkcs11.RV
 }
@@ -66,6 +67,13 @@ type described struct {
 }
 
 func (m *described) Name() string { return m.name }
+
+func (m *described) Deadlines() []member.Deadline {
+	if t := m.bench.tokens[m.name]; t != nil {
+		return t.deadlines
+	}
+	return nil
+}
 
 func (m *described) Connect(context.Context) (member.Conn, error) {
 	t := m.bench.tokens[m.name]

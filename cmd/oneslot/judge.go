@@ -51,6 +51,16 @@ func methodText(d *wire.Description) string {
 	return ", copies keys by key export"
 }
 
+// noteDeadlines warns ahead of what ends, without which the member cannot be
+// reached any more: certificates.
+func noteDeadlines(f *finding, d description) {
+	for _, end := range d.deadlines {
+		if end.Warning != "" {
+			f.note("%s", end.Warning)
+		}
+	}
+}
+
 // noteMissing points at variables that name a file which is not there. Modules
 // that cannot read their own configuration say CKR_GENERAL_ERROR, no more.
 func noteMissing(f *finding, env map[string]string) {

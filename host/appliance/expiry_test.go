@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package appliance
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"oneslot.dev/oneslot/certificate"
+)
+
+const day = 24 * time.Hour
+
+// field-L9: the appliance warns of its own certificate and of its clients', from
+// 30 days ahead, at the start, twice a day and when it is told to read again what
+// it knows; and no more of a client that has the next one.
+func TestTheApplianceWarnsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		c := &Config{Certificate: filepath.Join(folder, "a.crt"), Key: filepath.Join(folder, "a.key"), Register: folder}
+		make := func(valid time.Duration) time.Time {
+			os.Remove(c.Certificate)
+			os.Remove(c.Key)
+			cert, err := certificate.WriteNew(certificate.Wish{Name: "a", Valid: valid}, c.Certificate, c.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return cert.NotAfter
+		}
+		register := func(name string, ends ...time.Time) {
+			err := Register(folder).Change(name, func(*Client) (*Client, error) {
+				k := &Client{Name: name}
+				for i, end := range ends {
+					k.Certificates = append(k.Certificates, Certificate{Fingerprint: certificate.Fingerprint{byte(i)}, Expires: end})
+				}
+				return k, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := time.Now()
+		make(31 * day)
+		register("web", now.Add(10*day+time.Hour))
+		register("mail", now.Add(100*day))
+		register("unknown", now.Add(10*day), time.Time{})
+		register("next", now.Add(10*day), now.Add(400*day))
+
+		var log bytes.Buffer // its writers take turns with this test
+		l := &Listener{Load: func() (*Config, error) { return c, nil }, Log: slog.New(slog.NewTextHandler(&log, nil))}
+		l.config.Store(c)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go l.look(ctx)
+		told := func(when string, own, web int) {
+			t.Helper()
+			synctest.Wait()
+			text := log.String()
+			log.Reset()
+			if got := strings.Count(text, `whose=appliance file=`+c.Certificate+` when="expires on`); got != own {
+				t.Errorf("%s: %d warnings of the appliance's certificate, not %d:\n%s", when, got, own, text)
+			}
+			if got := strings.Count(text, `whose="client web" when="expires on`); got != web {
+				t.Errorf("%s: %d warnings of web's certificate, not %d:\n%s", when, got, web, text)
+			}
+			if got := strings.Count(text, "certificate-expires"); got != own+web {
+				t.Errorf("%s: %d warnings in all:\n%s", when, got, text)
+			}
+		}
+		told("at the start", 0, 1)
+		time.Sleep(time.Hour)
+		told("an hour later", 0, 0)
+		time.Sleep(24 * time.Hour)
+		told("a day later", 1, 2) // the appliance's has come within 30 days
+		register("web", now.Add(10*day+time.Hour), now.Add(400*day))
+		make(365 * day)
+		if err := l.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		told("with the next ones", 0, 0)
+		time.Sleep(24 * time.Hour)
+		told("a day after that", 0, 0)
+
+		if err := os.Remove(c.Certificate); err != nil {
+			t.Fatal(err)
+		}
+		l.Reload()
+		if text := log.String(); !strings.Contains(text, "certificate-unreadable") {
+			t.Errorf("no word of a certificate that is gone:\n%s", text)
+		}
+	})
+}
