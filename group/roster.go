@@ -62,6 +62,14 @@ func (g *Group) learn(l *link, all []record) {
 	}
 }
 
+// showsRoster says whether a member shows the roster that it must have, if it was ever
+// in sync.
+func (g *Group) showsRoster(l *link) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(l.enrolled) > 0 || !g.roster[l.seat.serial]
+}
+
 // outlived is what stands on the roster of a token that was wiped and taken back
 // since a note gave it up: members that still have the note are to drop it.
 func outlived(note *record) string { return "+" + note.Time.Format(time.RFC3339Nano) }

@@ -79,6 +79,36 @@ func TestLastMemberRemembersTheOthers(t *testing.T) {
 	})
 }
 
+// K5; field-G8: a member that shows nothing of what it holds, and says so with CKR_OK,
+// has not confirmed a destruction by that: when it sees again the key is destroyed
+// there, and did not come back before.
+func TestABlindMemberConfirmsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		members := three()
+		b := launch(t, members, nil).bench(t, members)
+		b.login()
+		for i := range members {
+			b.await(i, Ready)
+		}
+		gone, _ := b.generate("gone")
+		b.generate("kept")
+		b.down(1)
+		b.destroyKey(gone)
+		members[1].Token.Blind(true)
+		members[1].Up()
+		time.Sleep(10 * time.Minute)
+		members[1].Token.Blind(false)
+		time.Sleep(10 * time.Minute)
+		b.await(1, Ready)
+		b.equal(1)
+		for _, m := range members {
+			if m.Token.JournalLength() > 0 {
+				t.Errorf("member %s still has %v", m.Name(), m.Token.Journal())
+			}
+		}
+	})
+}
+
 // named is a group of that name on members, whose process is logged in.
 func named(t *testing.T, name string, members ...*fake.Member) *bench {
 	b := launch(t, members, func(o *config.Group) { o.Name = name }).bench(t, members)

@@ -143,21 +143,20 @@ func (g *Group) settle(e *entry, members []*link, budget *int) (did bool, err er
 }
 
 // sees says whether a member showed such an object while it had the login that it has
-// now: without one private objects seem not to be there. A member that has lost its
-// login without a word is in the error.
+// now: without one private objects seem not to be there. One that does not show its
+// roster either is blind, or was wiped: it says nothing until it has one (field-G8). A
+// member that has lost its login without a word is in the error.
 func (g *Group) sees(l *link, id *wire.Identity, login uint64) (bool, error) {
 	switch {
 	case login != g.loginOf(l):
 		return false, nil
-	case id.Flags&wire.Private == 0:
-		return true, nil
 	case login == 0:
-		return false, nil
+		return id.Flags&wire.Private == 0, nil
 	}
 	if _, _, err := g.readRecords(l); err != nil {
 		return false, &errJournal{l, err}
 	}
-	return login == g.loginOf(l), nil
+	return login == g.loginOf(l) && g.showsRoster(l), nil
 }
 
 // rewrite puts the record of an event into its present state on every member,

@@ -31,6 +31,7 @@ type Token struct {
 	salt     byte
 	domain   string
 	frozen   bool
+	blind    bool
 	slow     time.Duration
 	renumber bool
 }
@@ -78,6 +79,14 @@ func (t *Token) Freeze(frozen bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.frozen = frozen
+}
+
+// Blind has the token show nothing of what it holds to any question, and answer
+// CKR_OK, as SoftHSM does that has lost sight of its files; or ends that.
+func (t *Token) Blind(blind bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.blind = blind
 }
 
 // Slow sets the time between the look for copies and the making of one, in
@@ -305,7 +314,7 @@ func (s *session) Identify(_ context.Context, c *wire.Identify) pkcs11.RV {
 
 func (s *session) Find(_ context.Context, c *wire.Find) pkcs11.RV {
 	for _, o := range s.life.token.objects {
-		if s.life.token.frozen {
+		if s.life.token.frozen || s.life.token.blind {
 			break
 		}
 		if s.life.loggedIn || o.id.Flags&wire.Private == 0 {
@@ -317,7 +326,7 @@ func (s *session) Find(_ context.Context, c *wire.Find) pkcs11.RV {
 
 func (s *session) Resolve(_ context.Context, c *wire.Resolve) pkcs11.RV {
 	for _, o := range s.life.token.objects {
-		if o.id.Same(&c.Wanted) && (s.life.loggedIn || o.id.Flags&wire.Private == 0) {
+		if !s.life.token.blind && o.id.Same(&c.Wanted) && (s.life.loggedIn || o.id.Flags&wire.Private == 0) {
 			c.Found = append(c.Found, s.identity(o))
 		}
 	}
@@ -373,7 +382,9 @@ func (s *session) Records(_ context.Context, c *wire.Records) pkcs11.RV {
 	if !s.life.loggedIn {
 		return pkcs11.CKR_USER_NOT_LOGGED_IN
 	}
-	c.Records = slices.Clone(s.life.token.journal)
+	if !s.life.token.blind {
+		c.Records = slices.Clone(s.life.token.journal)
+	}
 	return pkcs11.CKR_OK
 }
 
