@@ -23,6 +23,9 @@ ifeq ($(HOME),)
 export HOME := $(or $(shell getent passwd "$$(id -u)" | cut -d: -f6),/tmp)
 endif
 
+# Where packaging/install-deps puts a Go if there is none, or an old one.
+export PATH := $(HOME)/.cache/oneslot/go/bin:$(PATH)
+
 # The checkout may belong to somebody else than the user of this build; git, and
 # with it Go's stamping of versions, then refuses to look at it.
 GO_FLAGS := -trimpath -buildvcs=false
