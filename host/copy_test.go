@@ -239,6 +239,21 @@ func TestSecretOfOddLength(t *testing.T) {
 	compare(t, "published", original, look(s, publish.Identity.Object))
 }
 
+// K6: a key that only trusted keys may wrap is guarded in its copies, also one that
+// was to be readable.
+func TestReadableKeyThatOnlyTrustedKeysWrap(t *testing.T) {
+	a, b := member(t, "a", 1), member(t, "b", 1)
+	made := objectOf(number(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_AES),
+		text(pkcs11.CKA_VALUE, "sixteen letters!"), yes(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_WRAP_WITH_TRUSTED), no(pkcs11.CKA_SENSITIVE))(a)[0]
+	export := &wire.Export{Object: made}
+	a.Must(export)
+	for _, token := range []bool{false, true} {
+		in := &wire.Import{Blob: bytes.Clone(export.Blob), Token: token, Copies: 1}
+		b.Must(in)
+		compare(t, "the copy", look(a, made), look(b, in.Identity.Object))
+	}
+}
+
 // K8: a key that will not be copied is made as it was asked for, keeps on the token
 // what forbids changing it, and changes as on a bare token.
 func TestKeyThatWillNotBeCopied(t *testing.T) {
@@ -280,4 +295,33 @@ func TestUnwrappable(t *testing.T) {
 		t.Errorf("published as %+v", publish.Identity)
 	}
 	compare(t, "published", original, look(s, publish.Identity.Object))
+}
+
+// K1, H5: what forbids changing, copying or destroying a session object forbids it of its
+// copies, unless they are asked for otherwise.
+func TestCopiesOfSessionObjectsKeepWhatIsForbidden(t *testing.T) {
+	s := member(t, "a", 1)
+	original := objectOf(number(pkcs11.CKA_CLASS, pkcs11.CKO_DATA), text(pkcs11.CKA_VALUE, "v"), no(pkcs11.CKA_DESTROYABLE))(s)[0]
+	kept, freed := &wire.CopyObject{Source: original, Template: pkcs11.Template{}}, &wire.CopyObject{Source: original, Template: yes(pkcs11.CKA_DESTROYABLE)}
+	s.Must(kept)
+	s.Must(freed)
+	for object, want := range map[uint64]pkcs11.RV{original: pkcs11.CKR_ACTION_PROHIBITED, kept.Object: pkcs11.CKR_ACTION_PROHIBITED, freed.Object: pkcs11.CKR_OK} {
+		seen := look(s, object)[pkcs11.CKA_DESTROYABLE]
+		destroy := &wire.DestroyObject{Object: object}
+		if s.Do(destroy); destroy.RV != want || (seen == "01") != (want == pkcs11.CKR_OK) {
+			t.Errorf("object %d reads CKA_DESTROYABLE %s, and destroying it gives %v, want %v", object, seen, destroy.RV, want)
+		}
+	}
+}
+
+// G5: a key without its value, which SoftHSM takes and does not stand to wrap, ends
+// no member process.
+func TestEmptyPartsAreRefused(t *testing.T) {
+	s := member(t, "a", 1)
+	create := &wire.CreateObject{Template: join(number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_DH),
+		text(pkcs11.CKA_PRIME, "a prime"), text(pkcs11.CKA_BASE, "\x02"), text(pkcs11.CKA_VALUE, ""), yes(pkcs11.CKA_DERIVE))}
+	if s.Do(create); create.RV != pkcs11.CKR_TEMPLATE_INCOMPLETE {
+		t.Errorf("C_CreateObject: %v", create.RV)
+	}
+	s.Must(&wire.Find{})
 }

@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"slices"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -73,6 +74,8 @@ func (s *session) adjust(t pkcs11.Template, class uint64) *wish {
 	}
 	if keys.byExport() {
 		w.native = w.native.Without(pkcs11.CKA_WRAP_WITH_TRUSTED) // no key there is trusted
+	} else if w.native.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) {
+		w.native = w.native.With(pkcs11.Bool(pkcs11.CKA_SENSITIVE, true)) // or the strict domain key could not unwrap it
 	}
 	return w
 }
@@ -137,12 +140,26 @@ func (s *session) CreateObject(ctx context.Context, c *wire.CreateObject) pkcs11
 	class, _ := c.Template.Ulong(pkcs11.CKA_CLASS)
 	w := s.adjust(c.Template, class)
 	if class == pkcs11.CKO_PRIVATE_KEY {
+		if lacksParts(c.Template) {
+			return pkcs11.CKR_TEMPLATE_INCOMPLETE
+		}
 		w.native = withPublicInfo(w.native)
 	}
 	made := wire.CreateObject{Template: w.native}
 	rv := s.finish(s.raw.CreateObject(ctx, &made), made.Object, w)
 	c.Object = made.Object
 	return rv
+}
+
+// partKinds are what a private key consists of.
+var partKinds = []pkcs11.AttributeType{pkcs11.CKA_VALUE, pkcs11.CKA_EC_PARAMS, pkcs11.CKA_PRIME, pkcs11.CKA_SUBPRIME, pkcs11.CKA_BASE,
+	pkcs11.CKA_MODULUS, pkcs11.CKA_PUBLIC_EXPONENT, pkcs11.CKA_PRIVATE_EXPONENT, pkcs11.CKA_PRIME_1, pkcs11.CKA_PRIME_2,
+	pkcs11.CKA_EXPONENT_1, pkcs11.CKA_EXPONENT_2, pkcs11.CKA_COEFFICIENT}
+
+// lacksParts says whether a part of a private key is given and empty. SoftHSM 2.6.1
+// takes such a key, and crashes when it is to wrap it.
+func lacksParts(t pkcs11.Template) bool {
+	return slices.ContainsFunc(t, func(a pkcs11.Attribute) bool { return len(a.Value) == 0 && slices.Contains(partKinds, a.Type) })
 }
 
 // generated is the class of what C_GenerateKey makes with a mechanism.
@@ -277,14 +294,12 @@ func (s *session) CopyObject(ctx context.Context, c *wire.CopyObject) pkcs11.RV 
 		if rv != pkcs11.CKR_OK {
 			return rv
 		}
-		w.native, w.shown = native, changed
-		for _, kind := range heldKinds {
-			if a := c.Template.Find(kind); a != nil && !c.Template.Bool(kind, true) {
-				w.held = append(w.held, *a)
-			}
-		}
+		w.native, w.shown = native, changed.Without(heldKinds...)
+		w.held = s.heldOfCopy(c)
 	}
-	w.native = s.domain().strip(w.native)
+	if w.native = s.domain().strip(w.native); w.native == nil && c.Template != nil {
+		w.native = pkcs11.Template{} // all of it is held back; NULL would be an error
+	}
 	made := wire.CopyObject{Source: c.Source, Template: w.native}
 	rv = s.finish(s.raw.CopyObject(ctx, &made), made.Object, w)
 	if rv == pkcs11.CKR_OK && s.domain().byExport() {
@@ -292,6 +307,21 @@ func (s *session) CopyObject(ctx context.Context, c *wire.CopyObject) pkcs11.RV 
 	}
 	c.Object = made.Object
 	return rv
+}
+
+// heldOfCopy is what is held back from a copy: what the template says, or else what is
+// held back from the original.
+func (s *session) heldOfCopy(c *wire.CopyObject) (held pkcs11.Template) {
+	from := &making{}
+	if m := s.token.making(c.Source); m != nil {
+		from = m
+	}
+	for _, kind := range heldKinds {
+		if !c.Template.Bool(kind, from.held.Bool(kind, true)) {
+			held = append(held, pkcs11.Bool(kind, false))
+		}
+	}
+	return held
 }
 
 // WrapKey wraps a key for the application, if it looks extractable to it.

@@ -65,7 +65,7 @@ func (s *session) remembered(k *known) pkcs11.Template {
 	if rv != pkcs11.CKR_OK {
 		return nil
 	}
-	return s.ownDates(k, decodeOrigin(read.Bytes(pkcs11.CKA_VALUE)))
+	return s.ownSensitive(k, s.ownDates(k, decodeOrigin(read.Bytes(pkcs11.CKA_VALUE))))
 }
 
 func isKey(class uint64) bool {

@@ -87,6 +87,16 @@ func (s *session) divide(k *known, guard string, value []byte) (label string, rv
 	return "", pkcs11.CKR_OK
 }
 
+// ownSensitive leaves CKA_SENSITIVE to the token for a key that it guards as it was
+// asked to: an equal one may be readable.
+func (s *session) ownSensitive(k *known, shown pkcs11.Template) pkcs11.Template {
+	if !secret(k.Class) || !shown.Bool(pkcs11.CKA_EXTRACTABLE, false) || shown.Bool(pkcs11.CKA_WRAP_WITH_TRUSTED, false) {
+		return shown
+	}
+	own, _ := s.read(k.Object, pkcs11.CKA_SENSITIVE)
+	return shown.With(own...)
+}
+
 // ownDates leaves the dates of a public key to the token, if it can tell them:
 // equal keys may have others. SoftHSM 2.6.1 can tell those of public objects.
 func (s *session) ownDates(k *known, shown pkcs11.Template) pkcs11.Template {

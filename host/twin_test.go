@@ -22,6 +22,7 @@ var twinKinds = []struct {
 }{
 	{"AES, extractable and not", aesValue, yes(pkcs11.CKA_EXTRACTABLE), no(pkcs11.CKA_EXTRACTABLE)},
 	{"AES, readable and not", aesValue, join(yes(pkcs11.CKA_EXTRACTABLE), no(pkcs11.CKA_SENSITIVE)), yes(pkcs11.CKA_SENSITIVE)},
+	{"AES, extractable, readable and not", aesValue, join(yes(pkcs11.CKA_EXTRACTABLE), no(pkcs11.CKA_SENSITIVE)), yes(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_SENSITIVE)},
 	{"EC private, extractable and not", join(number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_EC), p256,
 		text(pkcs11.CKA_VALUE, "a private value of 32 bytes ....."[:32])), yes(pkcs11.CKA_EXTRACTABLE), no(pkcs11.CKA_SENSITIVE)},
 	{"RSA public, with a date and without", join(number(pkcs11.CKA_CLASS, pkcs11.CKO_PUBLIC_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_RSA),

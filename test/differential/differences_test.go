@@ -53,7 +53,7 @@ var differences = []*difference{
 		return (strings.HasPrefix(function, "C_Generate") || function == "C_UnwrapKey" || function == "C_DeriveKey") && rvs == [3]pkcs11.RV{pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID}
 	}},
 	{name: "Handles", applies: func(w *world, _ string, rvs [3]pkcs11.RV) bool {
-		return w.stale && (rvs[0] == pkcs11.CKR_OBJECT_HANDLE_INVALID || rvs[0] == pkcs11.CKR_KEY_HANDLE_INVALID) && rvs[1] == rvs[2]
+		return (w.stale || w.again) && (rvs[0] == pkcs11.CKR_OBJECT_HANDLE_INVALID || rvs[0] == pkcs11.CKR_KEY_HANDLE_INVALID) && rvs[1] == rvs[2]
 	}},
 	{name: "Public session objects after C_Logout", harmless: true, applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
 		return function == "C_DigestKey" && w.stale && rvs[1] == rvs[0] && rvs[2] == pkcs11.CKR_KEY_HANDLE_INVALID
@@ -62,9 +62,17 @@ var differences = []*difference{
 	{name: "Dates of private objects", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
 		return function == "C_GetAttributeValue" && rvs[0] == pkcs11.CKR_GENERAL_ERROR && rvs[1] == rvs[2] && rvs[1].HasReply()
 	}},
-	{name: "RSA private keys without all their parts", applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
+	{name: "Private keys without all their parts", applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
 		return function == "C_CreateObject" && rvs[0] == pkcs11.CKR_OK && rvs[2] == pkcs11.CKR_TEMPLATE_INCOMPLETE &&
 			(rvs[1] == rvs[0] || rvs[1] == rvs[2])
+	}},
+	{name: "Readable keys that only trusted keys may wrap", harmless: true, applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
+		return (function == "C_GetAttributeValue" && rvs[1].HasReply() || function == "C_SetAttributeValue" && rvs[1] == pkcs11.CKR_ATTRIBUTE_READ_ONLY) &&
+			w.asked.trusted && rvs[1] == rvs[2]
+	}},
+	{name: "Equal private or secret keys", harmless: true, applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
+		return function == "C_GetAttributeValue" && rvs[0].HasReply() && w.hasTwin(w.asked) &&
+			exceptOfTwins(w.described[0]) == exceptOfTwins(w.described[1]) && exceptOfTwins(w.described[1]) == exceptOfTwins(w.described[2])
 	}},
 	{name: "Secret keys of an odd length", applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
 		return rvs == [3]pkcs11.RV{pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_READ_ONLY, pkcs11.CKR_ATTRIBUTE_READ_ONLY} && strings.Contains(w.log[len(w.log)-1], "CKA_COPYABLE=00")
@@ -72,7 +80,7 @@ var differences = []*difference{
 	{name: "Copies that are less extractable", applies: answers("C_CopyObject", pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_READ_ONLY)},
 	{name: "Two things wrong in one template", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
 		return slices.Contains(strings.Fields("C_CreateObject C_CopyObject C_GenerateKey C_GenerateKeyPair C_UnwrapKey C_DeriveKey C_SetAttributeValue"), function) &&
-			slices.Contains([]pkcs11.RV{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID, pkcs11.CKR_SESSION_READ_ONLY}, rvs[1]) &&
+			slices.Contains([]pkcs11.RV{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID, pkcs11.CKR_SESSION_READ_ONLY, pkcs11.CKR_TEMPLATE_INCOMPLETE}, rvs[1]) &&
 			rvs[2] == rvs[1] && rvs[0] != pkcs11.CKR_OK || (rvs[0] == pkcs11.CKR_ATTRIBUTE_TYPE_INVALID || rvs[0] == pkcs11.CKR_TEMPLATE_INCONSISTENT) && rvs[1] == pkcs11.CKR_ATTRIBUTE_READ_ONLY && rvs[2] == rvs[1]
 	}},
 	{name: "Handles of keys that are none", harmless: true,
@@ -101,6 +109,17 @@ var differences = []*difference{
 
 func isDual(function string) bool {
 	return slices.ContainsFunc(duals, func(d dual) bool { return d.name == function })
+}
+
+// exceptOfTwins leaves out of a description what equal keys may have in common.
+func exceptOfTwins(described string) string {
+	lines := strings.Split(described, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		return slices.ContainsFunc([]pkcs11.AttributeType{pkcs11.CKA_START_DATE, pkcs11.CKA_SENSITIVE, pkcs11.CKA_WRAP_WITH_TRUSTED},
+			func(kind pkcs11.AttributeType) bool {
+				return strings.HasPrefix(line, fmt.Sprintf("\t%#x:", uint64(kind)))
+			})
+	}), "\n")
 }
 
 // argumentsFirst: SoftHSM looks for NULL before it looks for anything else.

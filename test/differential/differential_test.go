@@ -34,7 +34,7 @@ var (
 	sessionActs = mix(times(3, (*world).actOpen), times(3, (*world).actClose), times(1, (*world).actCloseAll), times(4, (*world).actLogin),
 		times(3, (*world).actLogout), times(3, (*world).actSessionInfo), times(1, (*world).actSetPIN), times(1, (*world).actRandom),
 		times(1, (*world).actSeed), times(1, (*world).actLegacy), times(1, (*world).actMechanismInfo))
-	objectActs = mix(times(6, (*world).actCreate), times(2, (*world).actCopy), times(2, (*world).actDestroy), times(5, (*world).actGetAttributes),
+	objectActs = mix(times(6, (*world).actCreate), times(3, (*world).actTwin), times(2, (*world).actCopy), times(2, (*world).actDestroy), times(5, (*world).actGetAttributes),
 		times(2, (*world).actSetAttributes), times(4, (*world).actFind), times(1, (*world).actFindWrongly), times(1, (*world).actSize),
 		times(2, (*world).actGenerate), times(1, (*world).actGeneratePair))
 	cryptoActs = mix(times(8, (*world).actWhole), times(2, (*world).actInit), times(2, (*world).actSingle), times(2, (*world).actUpdate),

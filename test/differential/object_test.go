@@ -4,6 +4,7 @@ package differential_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -25,13 +26,55 @@ func (w *world) create(s *session, what, name string, list []attribute, null boo
 	w.made(a, 0, s, name, list)
 }
 
+// actTwin brings once more what is on the token, with other attributes.
+func (w *world) actTwin() {
+	s, what := w.anySession()
+	first, _ := w.anyObject()
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == first.root })
+	if i < 0 || first.owner != nil {
+		return
+	}
+	list := append(w.vary(append(kinds[i].template, yes(pkcs11.CKA_TOKEN))), oneOf(extra).Draw(w.T, "other"))
+	w.create(s, what, kinds[i].name, without(once(list), pkcs11.CKA_DESTROYABLE), false)
+	for _, o := range []*object{first, w.objects[len(w.objects)-1]} {
+		if !w.over && !o.gone {
+			w.look(s, what, o)
+		}
+	}
+}
+
+// look reads what tells twins apart.
+func (w *world) look(s *session, what string, o *object) {
+	var list []attribute
+	for _, kind := range []pkcs11.AttributeType{pkcs11.CKA_LABEL, pkcs11.CKA_SENSITIVE, pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_WRAP_WITH_TRUSTED, pkcs11.CKA_ALLOWED_MECHANISMS, pkcs11.CKA_SIGN} {
+		list = append(list, value(kind, make([]byte, 100)))
+	}
+	w.asked = o
+	w.all("C_GetAttributeValue", what+", "+o.what, func(side int, c *call) {
+		c.number(s.handles[side])
+		c.number(o.handles[side])
+		c.attributes(list, false, true)
+	})
+}
+
+// hasTwin says whether there is an equal private or secret key on the token.
+func (w *world) hasTwin(o *object) bool {
+	k := slices.IndexFunc(kinds, func(k kind) bool { return k.name == o.root })
+	if k < 0 || o.owner != nil || !slices.ContainsFunc(kinds[k].template, func(a attribute) bool { return a.kind == pkcs11.CKA_SENSITIVE }) {
+		return false
+	}
+	return slices.ContainsFunc(w.objects, func(other *object) bool { return other != o && other.root == o.root && other.owner == nil })
+}
+
 // made notes a new object.
 func (w *world) made(a *answer, output int, s *session, what string, list []attribute) {
 	if a.rv != pkcs11.CKR_OK || w.over {
 		w.remnants = true
 		return
 	}
-	o := &object{handles: a.handles(output), what: what, keeps: !flagOf(list, pkcs11.CKA_DESTROYABLE, true), private: isPrivate(list), unlike: strings.HasPrefix(what, "generated")}
+	o := &object{handles: a.handles(output), what: what, root: what, keeps: !flagOf(list, pkcs11.CKA_DESTROYABLE, true), private: isPrivate(list), unlike: strings.HasPrefix(what, "generated")}
+	w.again = w.again || slices.ContainsFunc(w.objects, func(before *object) bool { return before.gone && before.root == what })
+	o.trusted = flagOf(list, pkcs11.CKA_WRAP_WITH_TRUSTED, false)
 	if !flagOf(list, pkcs11.CKA_TOKEN, false) {
 		o.owner = s
 	}
@@ -57,8 +100,9 @@ func (w *world) actCopy() {
 	if a.rv != pkcs11.CKR_OK || w.over {
 		return
 	}
-	copied := &object{handles: a.handles(0), what: "copy of " + o.what, private: flagOf(list, pkcs11.CKA_PRIVATE, o.private), unlike: o.unlike,
+	copied := &object{handles: a.handles(0), what: "copy of " + o.what, root: o.root, private: flagOf(list, pkcs11.CKA_PRIVATE, o.private), unlike: o.unlike,
 		keeps: !flagOf(list, pkcs11.CKA_DESTROYABLE, !o.keeps)}
+	copied.trusted = flagOf(list, pkcs11.CKA_WRAP_WITH_TRUSTED, o.trusted)
 	if !flagOf(list, pkcs11.CKA_TOKEN, o.owner == nil) {
 		copied.owner = s
 	}
@@ -111,6 +155,7 @@ func (w *world) actGetAttributes() {
 		list = append(list, a)
 	}
 	null := w.chance(1, "no template")
+	w.asked = o
 	w.all("C_GetAttributeValue", what+", "+which+" "+show(list), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.number(o.handles[side])
@@ -139,6 +184,7 @@ func (w *world) actSetAttributes() {
 }
 
 func (w *world) set(s *session, what string, o *object, which string, list []attribute) {
+	w.asked = o
 	a := w.all("C_SetAttributeValue", what+", "+which+" "+show(list), func(side int, c *call) {
 		c.number(s.handles[side])
 		c.number(o.handles[side])

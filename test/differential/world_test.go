@@ -25,7 +25,10 @@ type world struct {
 	wrapped    [3][]byte
 	begun      map[string]beginning // the last Init of each operation that succeeded
 	remnants   bool                 // a creation failed, of which bare SoftHSM may keep something
+	again      bool                 // what was destroyed was made once more
 	stale      bool                 // a login ended, or all sessions were closed
+	asked      *object              // by C_GetAttributeValue
+	described  [3]string            // what the last call answered
 	over       bool                 // the sides differ for a good reason; what follows says nothing
 	log        []string
 }
@@ -46,11 +49,13 @@ type session struct {
 type object struct {
 	handles handles
 	what    string
+	root    string   // the kind that it, or what it is copied from, is made as
 	owner   *session // of a session object
 	private bool
 	gone    bool
 	unlike  bool // generated, so each side has another key
 	keeps   bool // cannot be destroyed
+	trusted bool // was made so that only trusted keys may wrap it
 
 	survives bool // the end of a login, on the token: searches find it again
 }
@@ -65,7 +70,7 @@ type answer struct {
 func (w *world) all(name, what string, build func(side int, c *call)) *answer {
 	w.Helper()
 	a := &answer{}
-	var described [3]string
+	described := &w.described
 	var rvs [3]pkcs11.RV
 	done := make(chan error, len(sides))
 	for i, s := range sides {
@@ -99,7 +104,7 @@ func (w *world) all(name, what string, build func(side int, c *call)) *answer {
 		}
 	}
 	if *survey {
-		w.note(name, described)
+		w.note(name, *described)
 		w.over = true
 		return a
 	}
