@@ -67,6 +67,49 @@ func (g *Group) conclude(p *Place, h *Hold, intent *record, sprouts []*sprout) {
 	g.eraseRecord(p.link, *intent)
 }
 
+// coming says whether a member that has missed a creation is still to get a copy of what
+// another one has: until then the creation waits for it, since an object that it has of
+// the key by another name is no copy of the new one. Those that do not come are what
+// cannot be copied, and what is called otherwise by now.
+func (g *Group) coming(e *entry, l *link, members []*link) (bool, error) {
+	for _, id := range append([]wire.Identity{e.Identity}, e.With...) {
+		mine, err := g.isCalled(l, &id)
+		if err != nil {
+			return false, err
+		}
+		for _, other := range members {
+			if other == l || mine != nil {
+				continue
+			}
+			theirs, err := g.isCalled(other, &id)
+			if err != nil || theirs != nil && theirs.Flags&wire.Copyable != 0 {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// isToGet says whether a member is still to get a copy of what it missed the creation of.
+func (g *Group) isToGet(l *link) bool {
+	_, records, err := g.readRecords(l)
+	return err == nil && slices.ContainsFunc(records, func(r record) bool {
+		return r.Op == opCreate && !r.Open && (&entry{left: r.Pending}).waits(g, l)
+	})
+}
+
+// isCalled finds an object of an identity, label and ID on a member.
+func (g *Group) isCalled(l *link, id *wire.Identity) (*wire.Identity, error) {
+	find := wire.Resolve{Wanted: *id}
+	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil || find.RV != pkcs11.CKR_OK {
+		return nil, &errJournal{l, errors.Join(err, orNil(find.RV))}
+	}
+	if all := called(find.Found, id); len(all) > 0 {
+		return all[0], nil
+	}
+	return nil, nil
+}
+
 // closeCreation decides on a creation whose process seems to be dead. What is
 // whole goes on to the members that lack it; half of it is taken back. over is
 // false while the process may yet go on.

@@ -209,10 +209,14 @@ func (g *Group) lookAround(l *link) error {
 				return false, err
 			}
 		}
-		return false, g.hush(func() error {
+		err = g.hush(func() error {
 			_, err := g.settleJournal(l)
 			return err
 		})
+		if err != nil || !g.isToGet(l) {
+			return false, err
+		}
+		return g.equalise(&comparison{link: l, refused: make(map[refusal]bool)})
 	})
 	return err
 }

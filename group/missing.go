@@ -4,6 +4,7 @@ package group
 
 import (
 	"fmt"
+	"slices"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -49,8 +50,57 @@ func (g *Group) compare(a, b *link) (d difference, err error) {
 	if err != nil {
 		return d, failed(err)
 	}
-	d.onlyA, d.onlyB = missing(d.ofA, d.ofB, looksA, looksB), missing(d.ofB, d.ofA, looksB, looksA)
+	newA, newB := g.news(a, b, d)
+	d.onlyA = append(missing(others(d.ofA, newB), others(d.ofB, newA), looksA, looksB), only(d.ofA, newB)...)
+	d.onlyB = append(missing(others(d.ofB, newA), others(d.ofA, newB), looksB, looksA), only(d.ofB, newA)...)
 	return d, nil
+}
+
+// news are the names of objects that two members are still to get from each other since
+// they have missed their creation: what they have of the key by another name is no copy.
+func (g *Group) news(a, b *link, d difference) (newA, newB map[string]bool) {
+	keys, names := make(map[identityKey]bool), make(map[string]int)
+	for i := range d.ofA {
+		keys[keyOf(&d.ofA[i])] = true
+		names[nameOf(&d.ofA[i])]++
+	}
+	otherwise := false // called
+	for i := range d.ofB {
+		otherwise = otherwise || len(d.ofB[i].Fingerprint) > 0 && keys[keyOf(&d.ofB[i])] && names[nameOf(&d.ofB[i])] == 0
+	}
+	if !otherwise {
+		return nil, nil
+	}
+	newA, newB = make(map[string]bool), make(map[string]bool)
+	entries, _ := g.journal([]*link{a, b}) // who cannot tell is asked again
+	for _, e := range entries {
+		if e.Op != opCreate || e.Open {
+			continue
+		}
+		for _, id := range append([]wire.Identity{e.Identity}, e.With...) {
+			newA[nameOf(&id)] = newA[nameOf(&id)] || e.waits(g, a) && len(only(d.ofA, map[string]bool{nameOf(&id): true})) == 0
+			newB[nameOf(&id)] = newB[nameOf(&id)] || e.waits(g, b) && len(only(d.ofB, map[string]bool{nameOf(&id): true})) == 0
+		}
+	}
+	return newA, newB
+}
+
+// only are those objects of a list that have one of the names.
+func only(list []wire.Identity, names map[string]bool) (out []wire.Identity) {
+	for i := range list {
+		if names[nameOf(&list[i])] {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// others are those that have none of them.
+func others(list []wire.Identity, names map[string]bool) []wire.Identity {
+	if len(names) == 0 {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(id wire.Identity) bool { return names[nameOf(&id)] })
 }
 
 // identityKey is what makes objects the same: class, type and key material.

@@ -64,7 +64,7 @@ type step struct {
 }
 
 var (
-	calls  = []string{"generate", "generate", "pair", "bring", "bring", "destroy", "destroy", "label", "label", "use", "random", "login"}
+	calls  = []string{"generate", "generate", "pair", "bring", "bring", "twin", "twin", "destroy", "destroy", "label", "label", "use", "random", "login"}
 	faults = []string{"fault", "fault", "fault", "down", "down", "up", "up", "up", "kill", "kill", "wait", "wipe", "pin", "freeze"}
 
 	outcomes = []fake.Outcome{fake.LostBefore, fake.LostAfter, fake.Hang, fake.Beat, fake.Refused}
@@ -86,7 +86,7 @@ func drawSteps(t *rapid.T, steady bool) []step {
 		deed := rapid.SampledFrom(append(calls, faults...)).Draw(t, "deed")
 		s := step{Deed: deed, Process: rapid.IntRange(0, 1).Draw(t, "process")}
 		switch deed {
-		case "destroy", "label", "use", "bring":
+		case "destroy", "label", "use", "bring", "twin":
 			s.Key = rapid.IntRange(0, 5).Draw(t, "key")
 			s.With = rapid.Bool().Draw(t, "with")
 		case "generate", "pair":

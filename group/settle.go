@@ -122,6 +122,15 @@ func (g *Group) settle(e *entry, members []*link, budget *int) (did bool, err er
 			continue // a destroyed object may have come back from who did not know; nothing else does
 		}
 		login := g.loginOf(l)
+		if e.Op == opCreate {
+			coming, err := g.coming(e, l, members)
+			if err != nil {
+				failed = errors.Join(failed, err)
+			}
+			if coming || err != nil {
+				continue
+			}
+		}
 		acted, err := g.obey(l, e, budget)
 		if err == nil && !acted && pending && e.Op != opCreate {
 			var sees bool

@@ -358,3 +358,21 @@ func TestAPublicObjectMadeAgainWithoutALogin(t *testing.T) {
 		b.holdsOnly([]string{"certificate"}, []string{"20260101"})
 	})
 }
+
+// K1, K2: a key that was brought on one side of a split and once more, by another name, on
+// the other is two objects, which each side gets when they meet.
+func TestBroughtOnTwoSidesOfASplit(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := start(t, 3, nil)
+		b.login()
+		b.down(0)
+		b.down(1)
+		b.twin("one", "")
+		b.down(2)
+		b.members[0].Up()
+		b.await(0, Ready)
+		b.twin("two", "")
+		b.up(1, 2)
+		b.holdsOnly([]string{"one", "two"}, []string{"", ""})
+	})
+}

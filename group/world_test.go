@@ -145,7 +145,7 @@ func (w *world) call(s step) {
 	b := p.bench(w.t, w.members)
 	rv, made := pkcs11.CKR_OK, true
 	switch s.Deed {
-	case "generate", "pair", "bring":
+	case "generate", "pair", "bring", "twin":
 		rv, made = w.create(b, s)
 	case "destroy", "label", "use":
 		if o := w.pick(s.Key); o != nil {
@@ -202,6 +202,12 @@ func (w *world) create(b *bench, s step) (rv pkcs11.RV, made bool) {
 			old.fate = unsure // until it is known what came of it
 		}
 		created, rv = b.bring(fmt.Sprintf("value %d", s.Key), label)
+	case "twin":
+		if old == nil || old.fate != alive {
+			return pkcs11.CKR_OK, false
+		}
+		created, rv = b.bring(fmt.Sprintf("value %d", s.Key), label)
+		old = nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,7 +215,7 @@ func (w *world) create(b *bench, s step) (rv pkcs11.RV, made bool) {
 		if old != nil {
 			old.labels = append(old.labels, label)
 		}
-		w.attempts[label] = map[string]int{"generate": 1, "pair": 2, "bring": 1}[s.Deed]
+		w.attempts[label] = map[string]int{"generate": 1, "pair": 2, "bring": 1, "twin": 1}[s.Deed]
 		return rv, true
 	}
 	for _, c := range created {
@@ -231,7 +237,7 @@ func (w *world) touch(b *bench, s step, o *expectation) (rv pkcs11.RV) {
 	switch s.Deed {
 	case "destroy":
 		o.fate = unsure
-		if rv = b.g.Destroy(o.id, resolve(o.id)); rv == pkcs11.CKR_OK {
+		if rv = b.g.Destroy(o.id, o.named()); rv == pkcs11.CKR_OK {
 			o.fate = gone
 		}
 	case "label":
@@ -240,15 +246,32 @@ func (w *world) touch(b *bench, s step, o *expectation) (rv pkcs11.RV) {
 		label := fmt.Sprintf("l%d", w.made)
 		w.mu.Unlock()
 		t := pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(label))}
-		if rv = b.g.SetAttributes(o.id, t, resolve(o.id)); rv == pkcs11.CKR_OK {
+		before := o.labels
+		o.labels = append(slices.Clip(before), label) // also to an attempt after a lost one
+		if rv = b.g.SetAttributes(o.id, t, o.named()); rv == pkcs11.CKR_OK {
 			o.labels, o.id.Label = []string{label}, []byte(label)
-		} else {
-			o.labels = append(o.labels, label)
 		}
 	case "use":
 		rv = w.use(b.g, o)
 	}
 	return rv
+}
+
+// named resolves an object of one key by what it may be called, as an engine does for
+// what is to be changed.
+func (o *expectation) named() Resolver {
+	return func(p *Place, stale uint64) (uint64, pkcs11.RV, error) {
+		call := wire.Resolve{Wanted: o.id}
+		if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
+			return 0, call.RV, err
+		}
+		for _, f := range call.Found {
+			if f.Object != stale && slices.Contains(o.labels, string(f.Label)) {
+				return f.Object, pkcs11.CKR_OK, nil
+			}
+		}
+		return 0, 0, ErrElsewhere
+	}
 }
 
 func (w *world) use(g *Group, o *expectation) pkcs11.RV {
@@ -320,31 +343,41 @@ func (w *world) judge() {
 func (w *world) compare(m *fake.Member) {
 	holds := m.Token.Holds()
 	first := w.members[0].Token.Holds()
-	if !maps.EqualFunc(holds, first, func(a, b []string) bool { return slices.Equal(a, b) }) {
+	if !maps.EqualFunc(holds, first, func(a, b []string) bool {
+		return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+	}) {
 		w.complain("members %s and a are not equal", m.Name())
 	}
+	type place struct{ key, label string }
+	owner, seen := map[place]*expectation{}, map[*expectation][]string{}
 	for _, o := range w.objects {
-		name := nameOfKey(&o.id)
-		labels := holds[name]
-		delete(holds, name)
-		switch {
-		case o.fate == alive && len(labels) == 0:
-			w.complain("member %s: the key %s %v is lost", m.Name(), name, o.labels)
-		case o.fate == gone && len(labels) > 0:
-			w.complain("member %s: the destroyed key %s %v is back", m.Name(), name, o.labels)
-		case len(labels) > 1:
-			w.complain("member %s: key %s is there %d times", m.Name(), name, len(labels))
-		case len(labels) == 1 && !slices.Contains(o.labels, labels[0]):
-			w.complain("member %s: key %s is called %s, want one of %v", m.Name(), name, labels[0], o.labels)
+		for _, label := range o.labels {
+			owner[place{nameOfKey(&o.id), label}] = o
 		}
 	}
 	left := map[string]int{}
 	for name, labels := range holds {
-		if len(labels) != 1 || w.attempts[labels[0]] == 0 {
-			w.complain("member %s: nobody made %s %v", m.Name(), name, labels)
-			continue
+		for _, label := range labels {
+			o := owner[place{name, label}]
+			switch {
+			case o == nil && w.attempts[label] == 0:
+				w.complain("member %s: nobody made %s %q", m.Name(), name, label)
+			case o == nil:
+				left[label]++
+			default:
+				seen[o] = append(seen[o], label)
+			}
 		}
-		left[labels[0]]++
+	}
+	for _, o := range w.objects {
+		switch name := nameOfKey(&o.id); {
+		case o.fate == alive && len(seen[o]) == 0:
+			w.complain("member %s: the key %s %v is lost", m.Name(), name, o.labels)
+		case o.fate == gone && len(seen[o]) > 0:
+			w.complain("member %s: the destroyed key %s %v is back", m.Name(), name, o.labels)
+		case len(seen[o]) > 1:
+			w.complain("member %s: key %s is there %d times: %v", m.Name(), name, len(seen[o]), seen[o])
+		}
 	}
 	for label, n := range left {
 		if n != w.attempts[label] {
