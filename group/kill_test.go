@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"oneslot.dev/oneslot/member/fake"
 	"oneslot.dev/oneslot/pkcs11"
@@ -190,5 +191,50 @@ func dieInSync(t *testing.T, n int) (finished bool) {
 			t.Errorf("member %s still has %d records", m.Name(), n)
 		}
 	}
+	return finished
+}
+
+// K5, H3: a process that dies while it destroys or changes one of several objects of a key,
+// equal in label too, leaves the others what they are.
+func TestKilledWithTwins(t *testing.T) {
+	for _, destroy := range []bool{true, false} {
+		for _, away := range []int{-1, 0, 1} {
+			for n, finished := 0, false; !finished; n++ {
+				t.Run(fmt.Sprintf("destroy %v, member %d away, call %d", destroy, away, n), func(t *testing.T) {
+					inBubble(t, func(t *testing.T) { finished = dieWithTwins(t, destroy, away, n) })
+				})
+			}
+		}
+	}
+}
+
+func dieWithTwins(t *testing.T, destroy bool, away, n int) (finished bool) {
+	members := three()
+	p := launch(t, members, nil)
+	b := p.bench(t, members)
+	b.login()
+	b.twin("same", "20250101")
+	one := b.twin("same", "20260101")
+	b.twin("other", "20270101")
+	if away >= 0 {
+		b.down(away)
+	}
+	p.killAfter(n)
+	var rv pkcs11.RV
+	want := []string{"20250101", "20270101"}
+	if destroy {
+		rv = b.g.Destroy(one.Identity, placed(one))
+	} else {
+		want = []string{"20250101", "20270101", "20280101"}
+		rv = b.g.SetAttributes(one.Identity, pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_START_DATE, []byte("20280101"))}, placed(one))
+	}
+	finished = !p.isDead()
+	p.end()
+	afterwards(t, members)
+	time.Sleep(3 * time.Minute)
+	if got := members[0].Token.Dates(); rv != pkcs11.CKR_OK && slices.Equal(got, []string{"20250101", "20260101", "20270101"}) {
+		want = got // it did not come to that
+	}
+	b.holdsOnly(members[0].Token.Labels(), want)
 	return finished
 }
