@@ -27,7 +27,7 @@ func (n *network) drop(rules ...[]string) (undo func()) {
 	}
 }
 
-func iptables(t *testing.T, args ...string) {
+func iptables(t testing.TB, args ...string) {
 	t.Helper()
 	if out, err := exec.Command("iptables", append([]string{"-w"}, args...)...).CombinedOutput(); err != nil {
 		t.Fatalf("iptables %s: %v\n%s", strings.Join(args, " "), err, out)

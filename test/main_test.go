@@ -25,7 +25,12 @@ const binVariable = "ONESLOT_TEST_BIN"
 // bin is the folder of the programs, built for these tests.
 var bin string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(actorVariable) != "" {
+		os.Exit(beActor())
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	var err error
@@ -81,12 +86,12 @@ func build() error {
 // A world is a cluster that fails its test when something does not work.
 type world struct {
 	*cluster.Cluster
-	t *testing.T
+	t testing.TB
 }
 
 // newWorld makes a group of SoftHSM tokens. Members that are away are tried
 // every second, so that no test has to wait for a minute.
-func newWorld(t *testing.T, members int) *world {
+func newWorld(t testing.TB, members int) *world {
 	t.Helper()
 	// Not t.TempDir, whose paths are too long for sockets.
 	dir, err := os.MkdirTemp("", "oneslot-test-")

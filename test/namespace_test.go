@@ -3,8 +3,11 @@
 package test_test
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +28,14 @@ func inNamespace(t *testing.T) bool {
 		return true
 	}
 	t.Parallel()
-	again := exec.Command("unshare", "--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh",
-		os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "10m")
+	args := []string{"--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh",
+		os.Args[0], "-test.run", "^" + t.Name() + "$", "-test.v", "-test.timeout", "10m"}
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") { // those are about all tests
+			args = append(args, fmt.Sprintf("-%s=%s", f.Name, f.Value))
+		}
+	})
+	again := exec.Command("unshare", args...)
 	again.Env = append(os.Environ(), namespaceVariable+"="+t.Name(), binVariable+"="+bin)
 	// What is left running when the test ends badly must not keep it.
 	again.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -11,13 +11,16 @@ import (
 )
 
 // vendor has the members use vendor.c in place of SoftHSM itself.
-func (w *world) vendor() {
+func (w *world) vendor() { w.t.Helper(); w.library("vendor") }
+
+// library has the members use one of ours, which is around SoftHSM.
+func (w *world) library(name string) {
 	w.t.Helper()
-	so := filepath.Join(w.Dir, "vendor.so")
+	so := filepath.Join(w.Dir, name+".so")
 	script := "cc -shared -fPIC -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -Wno-unused-function -I../module/test/testdata" +
-		" $(pkg-config --cflags p11-kit-1) testdata/vendor.c -ldl -o " + so
+		" $(pkg-config --cflags p11-kit-1) testdata/" + name + ".c -ldl -lpthread -o " + so
 	if text, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
-		w.t.Fatalf("vendor.c: %v\n%s", err, text)
+		w.t.Fatalf("%s.c: %v\n%s", name, err, text)
 	}
 	conf, err := os.ReadFile(w.Conf)
 	w.must(err)

@@ -102,9 +102,12 @@ func (c *Cluster) Set(lines ...string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Away makes a member unable to come back, and ends its processes. A member
-// that has none stays away as well.
+// Away makes a member unable to come back, and ends its processes, which do not see
+// its tokens vanish: no HSM shows that. A member that has none stays away as well.
 func (c *Cluster) Away(member string) error {
+	if err := c.signal(member, syscall.SIGSTOP, false); err != nil {
+		return err
+	}
 	tokens := filepath.Join(c.Dir, member, "tokens")
 	if err := os.Rename(tokens, tokens+".away"); err != nil {
 		return err

@@ -14,7 +14,10 @@
 //     will be. Searches of that time are in no order among each other: two
 //     processes may ask two members.
 //   - Of two changes at the same time one wins, for everybody.
-//   - A call that failed may have happened, or happen when a member returns.
+//   - A call that failed may have happened, or happen when a member returns. That
+//     goes for one that found its object nowhere, too, which it says only when a
+//     search may (field-G8).
+//   - An object can be used exactly when a search may show it.
 //   - What is destroyed stays so. A call on an object may say that it is not
 //     there (Missing) exactly when a search may. It may have changed it before.
 //
@@ -42,6 +45,7 @@ const (
 	Label   Kind = "label" // gives it another label
 	Destroy Kind = "destroy"
 	Find    Kind = "find"
+	Use     Kind = "use" // works with it; says no label
 )
 
 // Outcome is what came of a call.
@@ -51,8 +55,12 @@ type Outcome string
 const (
 	Done    Outcome = "done"
 	Missing Outcome = "missing" // the object is not there
+	Nowhere Outcome = "nowhere" // no member that is asked has the object, and one that is away may
 	Failed  Outcome = "failed"  // nobody knows what came of it
 )
+
+// sawNone says whether it is a look at an object that is not there.
+func (o Outcome) sawNone() bool { return o == Missing || o == Nowhere }
 
 // An Op is a call about one object.
 type Op struct {
@@ -122,12 +130,24 @@ func (o *Op) Found(label string) {
 
 // Settled notes that all processes see the same members: what has returned by
 // now has happened for all of them.
-func (l *Log) Settled() {
+func (l *Log) Settled() { l.SettledSince(l.Now()) }
+
+// Now is the present instant, for SettledSince.
+func (l *Log) Now() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tick()
+}
+
+// SettledSince is Settled for who takes time to look at the processes: it notes
+// that each of them saw all members at some time since begun. What had returned
+// by begun has happened for all by now.
+func (l *Log) SettledSince(begun int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.tick()
 	for _, o := range l.ops {
-		if o.returned > 0 && o.settled == 0 {
+		if o.returned > 0 && o.returned < begun && o.settled == 0 {
 			o.settled = now
 		}
 	}
@@ -214,7 +234,7 @@ func (o *Op) end(process int) int64 {
 	return o.settled
 }
 
-func (o *Op) writes() bool { return o.kind != Find }
+func (o *Op) writes() bool { return o.kind != Find && o.kind != Use }
 
 // steps is the history of an object as one process sees it.
 func steps(ops []*Op, process int) (history []porcupine.Operation) {
@@ -233,10 +253,13 @@ func steps(ops []*Op, process int) (history []porcupine.Operation) {
 				add(step{drop: n}, o.returned, o.returned+1)
 			}
 		}
-		if o.process == process && o.outcome != Failed && (o.kind == Find || o.outcome == Missing) {
+		if o.process == process && o.outcome != Failed && (!o.writes() || o.outcome.sawNone()) {
 			label := o.label
-			if o.outcome == Missing {
+			switch {
+			case o.outcome.sawNone():
 				label = absent
+			case o.kind == Use:
+				label = present
 			}
 			add(step{look: &label}, o.call, o.returned)
 		}
@@ -244,8 +267,12 @@ func steps(ops []*Op, process int) (history []porcupine.Operation) {
 	return history
 }
 
-// absent is what no label is.
-const absent = "\x00"
+// absent and present are what no label is: that there is no object, and that there
+// is one of whatever label.
+const (
+	absent  = "\x00"
+	present = "\x01"
+)
 
 // A state is what may be seen of an object.
 type state struct {
@@ -341,11 +368,12 @@ func (s state) finish(n int, all []change) (next []any) {
 
 // shows says whether a search may see this value.
 func (s state) shows(value string, all []change) bool {
-	if all[s.is].value == value {
+	is := func(c change) bool { return c.value == value || value == present && c.value != absent }
+	if is(all[s.is]) {
 		return true
 	}
 	for p := s.pending; p != 0 && !s.gone; p &= p - 1 {
-		if all[bits.TrailingZeros64(p)].value == value {
+		if is(all[bits.TrailingZeros64(p)]) {
 			return true
 		}
 	}

@@ -82,6 +82,51 @@ func TestWhatIsPromised(t *testing.T) {
 			l.Settled()
 			l.did(1, Find, "b", Done)
 		}, false},
+		{"used after it was created", func(l *Log) {
+			l.did(0, Create, "a", Done)
+			l.Settled()
+			l.did(1, Use, "", Done)
+		}, true},
+		{"not used though it was created (K1)", func(l *Log) {
+			l.did(0, Create, "a", Done)
+			l.Settled()
+			l.did(1, Use, "", Missing)
+		}, false},
+		{"used after it was destroyed (K5)", func(l *Log) {
+			l.did(0, Create, "a", Done)
+			l.did(0, Destroy, "", Done)
+			l.did(0, Use, "", Done)
+		}, false},
+		{"nowhere while a member is away", func(l *Log) {
+			l.did(0, Create, "a", Done)
+			l.did(1, Label, "b", Nowhere)
+			l.Settled()
+			l.did(1, Find, "b", Done)
+		}, true},
+		{"nowhere though every member has it (G5)", func(l *Log) {
+			l.did(0, Create, "a", Done)
+			l.did(0, Use, "", Nowhere)
+		}, false},
+		{"used while it is destroyed", func(l *Log) {
+			l.did(0, Create, "a", Done)
+			l.Settled()
+			o := l.Begin(1, "o", Destroy, "")
+			l.did(0, Use, "", Done)
+			l.did(0, Use, "", Missing)
+			l.did(0, Use, "", Done)
+			o.End(Done)
+			l.Settled()
+			l.did(0, Use, "", Missing)
+		}, true},
+		{"returned while the processes were looked at", func(l *Log) {
+			l.did(0, Create, "a", Done)
+			begun := l.Now()
+			l.did(0, Destroy, "", Done)
+			l.SettledSince(begun)
+			l.did(1, Find, "a", Done)
+			l.Settled()
+			l.did(1, Find, "", Missing)
+		}, true},
 		{"two writers, one wins", func(l *Log) {
 			l.did(0, Create, "a", Done)
 			l.Settled()
