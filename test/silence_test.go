@@ -134,6 +134,7 @@ func TestBlackHoleDuringHandshake(t *testing.T) {
 	a := &app{w: n.world}
 	n.outlast("the start beside a mute appliance", 30*time.Second, func() {
 		a.Token = n.open()
+		n.unreached("a")
 		var err error
 		a.s, err = a.Login(n.PIN)
 		n.must(err)
