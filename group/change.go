@@ -237,7 +237,7 @@ func (g *Group) follower(c *change) pkcs11.RV {
 			g.drop(l, err)
 		case rv == pkcs11.CKR_OK:
 			c.changed, c.told[l.seat] = append(c.changed, l), true
-		case blame(rv, g.someoneLoggedIn()) != request:
+		case c.record.Op == opDestroy, blame(rv, g.someoneLoggedIn()) != request:
 			g.drop(l, fmt.Errorf("%v: the token answered %w", c.record, rv)) // it follows by the journal
 		case c.old != nil:
 			g.undo(c)

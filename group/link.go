@@ -44,6 +44,12 @@ func newLink(s *seat, conn member.Conn, epoch uint64, view wire.View) (*link, er
 	return l, err
 }
 
+// useOnly says whether this client may not write on the member.
+func (l *link) useOnly() bool {
+	about := l.conn.Token()
+	return about.UseOnly || about.Token.Flags&pkcs11.CKF_WRITE_PROTECTED != 0
+}
+
 // take returns a session which nothing is active in.
 func (l *link) take() (member.Session, error) {
 	l.mu.Lock()

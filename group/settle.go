@@ -107,6 +107,9 @@ func (g *Group) join(joining *link, e *entry, members []*link, budget *int) (did
 // settle has those of the members that an event waits for follow it, and
 // rewrites its records.
 func (g *Group) settle(e *entry, members []*link, budget *int) (did bool, err error) {
+	if slices.ContainsFunc(members, (*link).useOnly) {
+		return g.heed(e, members, budget)
+	}
 	if e.Op == opCreate && e.Open {
 		over, err := g.closeCreation(e, members)
 		if !over || err != nil {
@@ -149,6 +152,21 @@ func (g *Group) settle(e *entry, members []*link, budget *int) (did bool, err er
 		left = slices.DeleteFunc(slices.Clone(left), waiting)
 	}
 	return did, errors.Join(failed, g.rewrite(e, left, members))
+}
+
+// heed keeps what was destroyed from serving where this client may not rewrite the
+// journal of some member, which answers its attempt with an error. The event is
+// settled by whoever may manage keys on all of them.
+func (g *Group) heed(e *entry, members []*link, budget *int) (did bool, failed error) {
+	if e.Op != opDestroy {
+		return false, nil
+	}
+	for _, l := range members {
+		acted, err := g.obey(l, e, budget)
+		did = did || acted && err == nil
+		failed = errors.Join(failed, err)
+	}
+	return did, failed
 }
 
 // sees says whether a member showed such an object while it had the login that it has
@@ -271,7 +289,9 @@ func (g *Group) obey(l *link, e *entry, budget *int) (acted bool, err error) {
 		return false, err
 	case err != nil:
 		return acted, &errJournal{l, err}
-	case rv != pkcs11.CKR_OK && blame(rv, true) != request:
+	case rv != pkcs11.CKR_OK && (e.Op == opDestroy || blame(rv, true) != request):
+		// What it still has after a destruction must neither serve nor be copied
+		// back (K5). Whoever may manage keys there carries it out.
 		return true, &errJournal{l, fmt.Errorf("journal: %v: %w", e, rv)}
 	case rv != pkcs11.CKR_OK:
 		g.say(ChangeMissed, l.seat, rv, e.String())

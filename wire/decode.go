@@ -321,7 +321,9 @@ func (d *Decoder) Description() (t Description) {
 		t.Mechanisms[i] = OfferedMechanism{pkcs11.MechanismType(d.Ulong()), d.MechanismInfo()}
 	}
 	t.Domain = d.Blob()
-	t.Cloning = d.Bool()
+	flags := d.U8()
+	t.Cloning, t.UseOnly = flags&describesCloning != 0, flags&describesUseOnly != 0
+	d.broken = d.broken || flags&^(describesCloning|describesUseOnly) != 0
 	t.Library = string(d.Blob())
 	return t
 }

@@ -230,6 +230,13 @@ func (e *Encoder) Description(d Description) {
 		e.MechanismInfo(m.Info)
 	}
 	e.Blob(d.Domain)
-	e.Bool(d.Cloning)
+	var flags uint8
+	if d.Cloning {
+		flags |= describesCloning
+	}
+	if d.UseOnly {
+		flags |= describesUseOnly
+	}
+	e.U8(flags)
 	e.Blob([]byte(d.Library))
 }

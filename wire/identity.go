@@ -33,8 +33,15 @@ type Description struct {
 	Mechanisms []OfferedMechanism
 	Domain     []byte // identifier of the domain; empty if the token is in none
 	Cloning    bool   // keys are copied by cloning (rule K7)
+	UseOnly    bool   // an appliance lets this client use keys, and not manage them
 	Library    string // what the vendor module calls itself
 }
+
+// The flags of a description.
+const (
+	describesCloning uint8 = 1 << iota
+	describesUseOnly
+)
 
 // An OfferedMechanism is a mechanism that a token offers.
 type OfferedMechanism struct {

@@ -26,7 +26,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		name  string
 		spoil func(*bench)
 		code  int
-		want  []string // lines, or parts of lines
+		want  []string // parts of what is printed
 	}{
 		{"nothing", func(*bench) {}, 0, []string{"member a: right: token \"ta\", serial 1a", "group g: right: label \"g\"", "all is right"}},
 		{"unreachable", func(b *bench) { b.tokens["b"].unreachable = errors.New(`no token "tb": there are "x" and "y"`) }, 1,
@@ -45,6 +45,15 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		{"two domains", func(b *bench) { b.tokens["b"].Domain = []byte{1, 2, 3, 4, 5, 6, 7, 8, 9} }, 1,
 			[]string{"members are in different domains (a and c in 0707070707070707, b in 0102030405060708)"}},
 		{"no cloning", func(b *bench) { b.tokens["b"].Cloning = false }, 1, []string{"b is not able to mark the domain key as trusted"}},
+		{"use of keys only", func(b *bench) {
+			for _, t := range b.tokens {
+				t.UseOnly = true
+				t.Cloning = false // nothing is copied by this client, so that is no fault
+			}
+		}, 0, []string{"domain 0707070707070707, where this client may use keys and not manage them\n", "group g: right",
+			"note: applications here use the keys of the group; they create, copy, change and destroy none. A host that may has to fill the members", "all is right"}},
+		{"use of keys only on one", func(b *bench) { b.tokens["b"].UseOnly = true }, 1,
+			[]string{"member b: right", "group g: WRONG", "may manage keys on a, c, and not on b: a key made here is not copied there", "grant the same on all"}},
 		{"mechanisms", func(b *bench) { b.tokens["b"].Mechanisms = b.tokens["b"].Mechanisms[:1] }, 0,
 			[]string{"note: not offered by the group, since missing on b: CKM_RSA_PKCS"}},
 		{"no common mechanism", func(b *bench) { b.tokens["b"].Mechanisms = nil }, 1, []string{"no mechanism that all members offer"}},

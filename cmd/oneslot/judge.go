@@ -35,15 +35,17 @@ func judgeMember(m *config.Member, d description) finding {
 	if m.Serial != "" && m.Serial != serial {
 		f.wrong("the token's serial number is %s, the configuration says %s: if the HSM was replaced on purpose, change serial", serial, m.Serial)
 	}
-	judgeFlags(&f, t.Flags)
+	judgeFlags(&f, t.Flags, m.Address != "")
 	return f
 }
 
 // methodText is how a token copies keys (rule K7). Which way it can is found out
-// when it joins a domain.
+// when it joins a domain; whether this client may is the appliance's to say.
 func methodText(d *wire.Description) string {
 	switch {
-	case len(d.Domain) == 0:
+	case d.UseOnly:
+		return ", where this client may use keys and not manage them"
+	case len(d.Domain) == 0, d.Token.Flags&pkcs11.CKF_WRITE_PROTECTED != 0:
 		return ""
 	case d.Cloning:
 		return ", copies keys by cloning"
@@ -75,7 +77,7 @@ func noteMissing(f *finding, env map[string]string) {
 }
 
 // judgeFlags reads the flags of CK_TOKEN_INFO.
-func judgeFlags(f *finding, flags uint64) {
+func judgeFlags(f *finding, flags uint64, appliance bool) {
 	if flags&pkcs11.CKF_TOKEN_INITIALIZED == 0 {
 		f.wrong("the token is not initialised: initialise it with the vendor's tool")
 		return // what follows is then not to be relied on
@@ -83,7 +85,11 @@ func judgeFlags(f *finding, flags uint64) {
 	if flags&pkcs11.CKF_USER_PIN_INITIALIZED == 0 {
 		f.wrong("the token has no user PIN: set one with the vendor's tool")
 	}
-	if flags&pkcs11.CKF_WRITE_PROTECTED != 0 {
+	switch {
+	case flags&pkcs11.CKF_WRITE_PROTECTED == 0:
+	case appliance:
+		f.wrong("the token is write-protected, or this client is granted it --read-only: no key can be created on it or copied to it")
+	default:
 		f.wrong("the token is write-protected: no key can be created on it or copied to it")
 	}
 	switch {
@@ -120,6 +126,7 @@ func judgeGroup(g *config.Group, tokens map[string]*wire.Description) finding {
 	judgeTwins(&f, reached, tokens)
 	if len(g.Members) > 1 {
 		judgeDomains(&f, g, reached, tokens)
+		judgeUse(&f, reached, tokens)
 	}
 	judgeMechanisms(&f, reached, tokens)
 	judgeMakes(&f, reached, tokens)
@@ -155,7 +162,7 @@ func judgeDomains(f *finding, g *config.Group, reached []string, tokens map[stri
 			order = append(order, id)
 		}
 		domains[id] = append(domains[id], name)
-		if !t.Cloning {
+		if !t.Cloning && !t.UseOnly {
 			weak = append(weak, name)
 		}
 	}
@@ -174,6 +181,28 @@ func judgeDomains(f *finding, g *config.Group, reached []string, tokens map[stri
 	}
 	if len(weak) > 0 && !g.KeyExport {
 		f.wrong("%s not able to mark the domain key as trusted: keys can be copied only by key export, which is weaker and has to be permitted (key_export = true)", are(weak))
+	}
+}
+
+// judgeUse tells what follows when appliances let this client use keys and not
+// manage them. That is a choice, as long as all members agree.
+func judgeUse(f *finding, reached []string, tokens map[string]*wire.Description) {
+	var use, manage []string
+	for _, name := range reached {
+		if tokens[name].UseOnly {
+			use = append(use, name)
+		} else {
+			manage = append(manage, name)
+		}
+	}
+	const mend = "oneslot-member client add on the appliance, without --no-key-management"
+	switch {
+	case len(use) == 0:
+	case len(manage) == 0:
+		f.note("applications here use the keys of the group; they create, copy, change and destroy none. A host that may has to fill the members and to destroy on them (%s)", mend)
+	default:
+		f.wrong("this client may manage keys on %s, and not on %s: a key made here is not copied there, and one destroyed here stays there, which takes the member out of service: grant the same on all (%s)",
+			strings.Join(manage, ", "), strings.Join(use, ", "), mend)
 	}
 }
 

@@ -155,6 +155,11 @@ func TestGrantsAreEnforced(t *testing.T) {
 	if flags := reader.Token().Token.Flags; flags&pkcs11.CKF_WRITE_PROTECTED == 0 {
 		t.Error("a read-only client is not told that it may not write")
 	}
+	for a, want := range map[*application]bool{owner: false, reader: false, user: true} {
+		if got := a.Token().UseOnly; got != want {
+			t.Errorf("a client that may only use keys is told: %v, not %v", got, want)
+		}
+	}
 	for _, c := range []struct {
 		what string
 		got  pkcs11.RV

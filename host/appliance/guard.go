@@ -145,15 +145,20 @@ func (s *guarded) identify(ctx context.Context) identify {
 	}
 }
 
-// show lets the client see that it may not write.
+// show lets the client see what it may not do.
 func (s *guarded) show(c wire.Call) {
-	if !s.guard.grant.ReadOnly || c.Result() != pkcs11.CKR_OK {
+	if c.Result() != pkcs11.CKR_OK {
 		return
+	}
+	var flags uint64
+	if s.guard.grant.ReadOnly {
+		flags = pkcs11.CKF_WRITE_PROTECTED
 	}
 	switch c := c.(type) {
 	case *wire.Describe:
-		c.Token.Token.Flags |= pkcs11.CKF_WRITE_PROTECTED
+		c.Token.Token.Flags |= flags
+		c.Token.UseOnly = s.guard.grant.NoKeyManagement
 	case *wire.GetTokenInfo:
-		c.Info.Flags |= pkcs11.CKF_WRITE_PROTECTED
+		c.Info.Flags |= flags
 	}
 }

@@ -34,6 +34,7 @@ type Token struct {
 	blind    bool
 	slow     time.Duration
 	renumber bool
+	useOnly  bool
 }
 
 type object struct {
@@ -95,6 +96,14 @@ func (t *Token) Slow(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.slow = d
+}
+
+// UseOnly has the token say that keys may be used there and not managed. It is the
+// member's script that refuses then.
+func (t *Token) UseOnly(only bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.useOnly = only
 }
 
 // SetDomain makes the token a member of a domain, or of none.
@@ -261,6 +270,7 @@ func (s *session) Describe(_ context.Context, c *wire.Describe) pkcs11.RV {
 	c.Token.Token.Flags = pkcs11.CKF_LOGIN_REQUIRED
 	c.Token.Domain = []byte(s.life.token.domain)
 	c.Token.Cloning = len(c.Token.Domain) > 0
+	c.Token.UseOnly = s.life.token.useOnly
 	return pkcs11.CKR_OK
 }
 
