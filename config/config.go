@@ -125,6 +125,8 @@ type Group struct {
 
 	// Standby names those of Members that get all keys and no work while one
 	// of the others is ready (S1). At least one member must not be standby.
+	// A new key is there when its creation returns (K1): over a slow link that
+	// costs one round trip.
 	Standby []string `toml:"standby"`
 
 	// MinCopies is how many members must get a new key for its creation to

@@ -116,10 +116,11 @@ func TestHistories(t *testing.T) {
 	checks(t, histories)
 	rapid.Check(t, func(rt *rapid.T) {
 		steady := rapid.Bool().Draw(rt, "a member never fails")
+		far := rapid.Bool().Draw(rt, "a standby is far away") // S1
 		steps := drawSteps(rt, steady)
 		var w *world
 		synctest.Test(t, func(t *testing.T) {
-			w = newWorld(t, steady)
+			w = newWorld(t, steady, far)
 			w.live(steps)
 			w.judge()
 		})

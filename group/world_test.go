@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"oneslot.dev/oneslot/config"
 	"oneslot.dev/oneslot/member/fake"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -37,6 +38,7 @@ type expectation struct {
 type world struct {
 	t       *testing.T
 	steady  bool
+	far     bool // member b is a standby far away
 	members []*fake.Member
 
 	mu        sync.Mutex // guards what follows
@@ -50,17 +52,27 @@ type world struct {
 	wrong     []string
 }
 
-func newWorld(t *testing.T, steady bool) *world {
-	w := &world{t: t, steady: steady, values: make(map[int]*expectation), attempts: make(map[string]int)}
+func newWorld(t *testing.T, steady, far bool) *world {
+	w := &world{t: t, steady: steady, far: far, values: make(map[int]*expectation), attempts: make(map[string]int)}
 	for _, name := range []string{"a", "b", "c"} {
 		m := fake.New(name, pin)
 		m.Token.Slow(3 * time.Millisecond)
 		w.members = append(w.members, m)
 	}
+	if far {
+		w.members[1].Delay(200 * time.Millisecond)
+	}
 	for i := range w.processes {
 		w.process(i)
 	}
 	return w
+}
+
+// options are those of every process.
+func (w *world) options(o *config.Group) {
+	if w.far {
+		o.Standby = []string{"b"}
+	}
 }
 
 // tell adds to the story; w.mu is held.
@@ -100,7 +112,7 @@ func (w *world) process(i int) *process {
 		if p != nil {
 			p.end()
 		}
-		p = launch(w.t, w.members, nil, w.hear(fmt.Sprint("process ", i)))
+		p = launch(w.t, w.members, w.options, w.hear(fmt.Sprint("process ", i)))
 		w.mu.Lock()
 		w.processes[i] = p
 		w.tell("  process %d started", i)
@@ -314,7 +326,7 @@ func (w *world) judge() {
 		}
 	}
 	time.Sleep(time.Hour)
-	p := launch(w.t, w.members, nil, w.hear("the last process"))
+	p := launch(w.t, w.members, w.options, w.hear("the last process"))
 	if rv := p.g.Login(pkcs11.CKU_USER, pkcs11.PIN(pin)); rv != pkcs11.CKR_OK {
 		w.complain("login in the end: %v", rv)
 	}
