@@ -165,7 +165,11 @@ func (a *application) beginOperation(handle uint64, k kind, m pkcs11.Mechanism, 
 	}
 	s.active[k] = op
 	s.mu.Unlock()
-	if !s.slot.isProven(op) {
+	switch {
+	case s.slot.isProven(op):
+	case s.slot.someLack(m.Type):
+		rv = pkcs11.CKR_MECHANISM_INVALID
+	default:
 		rv = s.prove(op)
 	}
 	s.finish(op, rv == pkcs11.CKR_OK)

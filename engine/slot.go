@@ -233,6 +233,21 @@ func (s *slot) mechanisms() []wire.OfferedMechanism {
 	return offered
 }
 
+// someLack says whether a mechanism is offered by some members of a group and not by
+// others: it is not listed, and would work or not as the balance has it (field-K6).
+func (s *slot) someLack(kind pkcs11.MechanismType) bool {
+	if s.virtual == nil {
+		return false
+	}
+	about, have := s.about(), 0
+	for _, d := range about {
+		if slices.ContainsFunc(d.Mechanisms, func(o wire.OfferedMechanism) bool { return o.Type == kind }) {
+			have++
+		}
+	}
+	return have > 0 && have < len(about)
+}
+
 // GetMechanismList is C_GetMechanismList.
 func (a *application) GetMechanismList(_ context.Context, c *wire.GetMechanismList) pkcs11.RV {
 	s, rv := a.slot(c.Slot)

@@ -130,6 +130,9 @@ func (g *Group) Logout() pkcs11.RV {
 		if s.link != nil {
 			links = append(links, s.link)
 		}
+		if s.state == Quarantined && s.cause == errOwnPad {
+			s.wake() // there is no login any more that it would need
+		}
 	}
 	g.mu.Unlock()
 	done := make(chan struct{})
@@ -216,6 +219,10 @@ func (g *Group) anyoneLoggedIn(generation uint64) bool {
 	return g.user != nil && g.logins == generation
 }
 
+// errOwnPad is why a member stays out whose token takes the PIN by a pad of its own: it
+// is not asked without a user there (field-F6).
+var errOwnPad error = &mismatch{"the token needs a login at its own PIN pad, and is not asked unattended: it serves again when the application has logged out"}
+
 func (g *Group) followAs(l *link, kind uint64, pin pkcs11.PIN) error {
 	wrong, err := g.hasSeenWrong(l, kind)
 	if err != nil {
@@ -225,7 +232,7 @@ func (g *Group) followAs(l *link, kind uint64, pin pkcs11.PIN) error {
 		return &mismatch{"the token has seen a wrong PIN since the last right one and gets none unattended: log in on it once by its physical slot"}
 	}
 	if pin == nil {
-		return &mismatch{"the token needs a login at its own PIN pad: the next C_Login of the application includes it"}
+		return errOwnPad
 	}
 	rv, err := l.login(kind, pin, g.limits(nil))
 	switch {

@@ -16,15 +16,21 @@ func (w *world) vendor() { w.t.Helper(); w.library("vendor") }
 // library has the members use one of ours, which is around SoftHSM.
 func (w *world) library(name string) {
 	w.t.Helper()
+	conf, err := os.ReadFile(w.Conf)
+	w.must(err)
+	w.must(os.WriteFile(w.Conf, []byte(strings.ReplaceAll(string(conf), w.SoftHSM, w.module(name))), 0o600))
+}
+
+// module builds a vendor's module of testdata.
+func (w *world) module(name string) string {
+	w.t.Helper()
 	so := filepath.Join(w.Dir, name+".so")
 	script := "cc -shared -fPIC -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -Wno-unused-function -I../module/test/testdata" +
 		" $(pkg-config --cflags p11-kit-1) testdata/" + name + ".c -ldl -lpthread -o " + so
 	if text, err := exec.Command("sh", "-c", script).CombinedOutput(); err != nil {
 		w.t.Fatalf("%s.c: %v\n%s", name, err, text)
 	}
-	conf, err := os.ReadFile(w.Conf)
-	w.must(err)
-	w.must(os.WriteFile(w.Conf, []byte(strings.ReplaceAll(string(conf), w.SoftHSM, so)), 0o600))
+	return so
 }
 
 // What a token writes into the parameter of a mechanism reaches the application:

@@ -3,6 +3,7 @@
 package module_test
 
 import (
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,6 +52,21 @@ func TestForks(t *testing.T) {
 		c.Env = append(c.Env, "ASAN_OPTIONS=detect_leaks=0")
 		run(t, c)
 	})
+}
+
+// field-H9: an application and the module, both on musl.
+func TestMusl(t *testing.T) {
+	f, err := elf.Open(musl.module(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if needed, err := f.ImportedLibraries(); err != nil || !slices.Equal(needed, []string{"libc.so"}) {
+		t.Errorf("needs %v (%v), want musl alone", needed, err)
+	}
+	for _, part := range []string{"arguments", "race", "forks", "clone", "reload", "invisible", "ignored"} {
+		t.Run(part, func(t *testing.T) { lifecycle(t, musl, part) })
+	}
 }
 
 func TestRawCloneIsNoticed(t *testing.T) { lifecycle(t, plain, "clone") }

@@ -8,6 +8,7 @@ package module_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/hex"
 	"fmt"
@@ -40,12 +41,17 @@ type variant struct {
 	name   string
 	target string   // in build.mk
 	flags  []string // for both
+	libc   string   // its compiler, if it is not the usual one
 }
+
+func (v variant) compiler() string { return cmp.Or(v.libc, "cc") }
 
 var (
 	plain     = variant{name: "plain", target: "build/oneslot-pkcs11.so"}
 	sanitized = variant{name: "sanitized", target: "build/module-asan.so",
 		flags: []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all"}}
+	// musl is the libc of Alpine.
+	musl = variant{name: "musl", target: plain.target, libc: "musl-gcc"}
 	// impatient gives up on a silent engine soon, patient not within a test.
 	impatient = variant{name: "impatient", target: "build/module-asan.so",
 		flags: append([]string{"-DSILENCE_MS=2000"}, sanitized.flags...)}
@@ -83,8 +89,8 @@ func built(t *testing.T, name string, command func(out string) *exec.Cmd) string
 func (v variant) module(t *testing.T) string {
 	t.Helper()
 	return built(t, v.name+".so", func(out string) *exec.Cmd {
-		script := fmt.Sprintf("make -s -B -f module/build.mk BUILD=%[1]s CFLAGS='%[2]s' %[1]s/%[3]s && mv %[1]s/%[3]s %[4]s",
-			filepath.Dir(out), strings.Join(v.flags, " "), filepath.Base(v.target), out)
+		script := fmt.Sprintf("make -s -B -f module/build.mk BUILD=%[1]s CC=%[5]s CFLAGS='%[2]s' %[1]s/%[3]s && mv %[1]s/%[3]s %[4]s",
+			filepath.Dir(out), strings.Join(v.flags, " "), filepath.Base(v.target), out, v.compiler())
 		c := exec.Command("sh", "-c", script)
 		c.Dir = "../.."
 		return c
@@ -95,8 +101,8 @@ func (v variant) module(t *testing.T) string {
 func (v variant) application(t *testing.T, name string) string {
 	t.Helper()
 	return built(t, v.name+"-"+name, func(out string) *exec.Cmd {
-		script := fmt.Sprintf("cc -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -rdynamic -pthread %s $(pkg-config --cflags p11-kit-1) testdata/%s.c -o %s",
-			strings.Join(v.flags, " "), name, out)
+		script := fmt.Sprintf("%s -std=gnu11 -D_GNU_SOURCE -g -O1 -Wall -Wextra -Werror -rdynamic -pthread %s $(pkg-config --cflags p11-kit-1) testdata/%s.c -o %s",
+			v.compiler(), strings.Join(v.flags, " "), name, out)
 		return exec.Command("sh", "-c", script)
 	})
 }

@@ -72,26 +72,31 @@ static inline struct signer start_with_pin(const char *pin)
 static inline struct signer start(void) { return start_with_pin(getenv("PIN")); }
 
 /* One write for a line, since several processes print into one pipe. */
-static void sign(struct signer s)
+static void print(const CK_BYTE *data, size_t n, const CK_BYTE *signature, CK_ULONG length)
 {
-	static unsigned count;
-	CK_MECHANISM mechanism = { CKM_SHA256_RSA_PKCS, NULL, 0 };
-	CK_BYTE data[32] = { 0 }, signature[512];
-	CK_ULONG length = sizeof(signature);
 	char line[2048];
-	int end;
+	int end = sprintf(line, "signature ");
 
-	snprintf((char *)data, sizeof(data), "process %d, %u", getpid(), count++);
-	RETURNS(CKR_OK, p11->C_SignInit(s.session, &mechanism, s.key));
-	RETURNS(CKR_OK, p11->C_Sign(s.session, data, sizeof(data), signature, &length));
-	end = sprintf(line, "signature ");
-	for (size_t i = 0; i < sizeof(data); i++)
+	for (size_t i = 0; i < n; i++)
 		end += sprintf(line + end, "%02x", data[i]);
 	line[end++] = ' ';
 	for (CK_ULONG i = 0; i < length; i++)
 		end += sprintf(line + end, "%02x", signature[i]);
 	line[end++] = '\n';
 	CHECK(write(1, line, (size_t)end) == end);
+}
+
+static void sign(struct signer s)
+{
+	static unsigned count;
+	CK_MECHANISM mechanism = { CKM_SHA256_RSA_PKCS, NULL, 0 };
+	CK_BYTE data[32] = { 0 }, signature[512];
+	CK_ULONG length = sizeof(signature);
+
+	snprintf((char *)data, sizeof(data), "process %d, %u", getpid(), count++);
+	RETURNS(CKR_OK, p11->C_SignInit(s.session, &mechanism, s.key));
+	RETURNS(CKR_OK, p11->C_Sign(s.session, data, sizeof(data), signature, &length));
+	print(data, sizeof(data), signature, length);
 }
 
 #endif

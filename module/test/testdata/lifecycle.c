@@ -125,7 +125,8 @@ static void child_that_closes_all(void)
 {
 	int files[16];
 
-	closefrom(3);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
 	for (int i = 0; i < 16; i++)
 		files[i] = open("/dev/null", O_RDWR);
 	RETURNS(CKR_OK, p11->C_Initialize(NULL));

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	p11 "github.com/miekg/pkcs11"
+
+	"oneslot.dev/oneslot/test/token"
+)
+
+// creations are the calls that create, each with the functions of a member's module
+// in which its answer can be lost.
+var creations = []struct {
+	name  string
+	steps []string
+	make  func(a *app, o *creator, label *p11.Attribute) error
+}{
+	{"C_GenerateKey", []string{"C_GenerateKey", "C_CopyObject", "C_UnwrapKey"}, func(a *app, _ *creator, label *p11.Attribute) error {
+		_, err := a.GenerateKey(a.s, simple(p11.CKM_AES_KEY_GEN), []*p11.Attribute{p11.NewAttribute(p11.CKA_TOKEN, true), p11.NewAttribute(p11.CKA_VALUE_LEN, 32), label})
+		return err
+	}},
+	{"C_GenerateKeyPair", []string{"C_GenerateKeyPair", "C_CopyObject", "C_UnwrapKey", "C_CreateObject"}, func(a *app, _ *creator, label *p11.Attribute) error {
+		_, err := a.EC(a.s, label)
+		return err
+	}},
+	{"C_CreateObject", []string{"C_CreateObject"}, func(a *app, _ *creator, label *p11.Attribute) error {
+		_, _, err := a.Secret(a.s, p11.CKK_AES, true, label)
+		return err
+	}},
+	{"C_CopyObject", []string{"C_CopyObject"}, func(a *app, o *creator, label *p11.Attribute) error {
+		_, err := a.CopyObject(a.s, o.secret, []*p11.Attribute{label})
+		return err
+	}},
+	{"C_UnwrapKey", []string{"C_UnwrapKey"}, func(a *app, o *creator, label *p11.Attribute) error {
+		_, err := a.UnwrapKey(a.s, simple(p11.CKM_AES_KEY_WRAP_PAD), o.wrapping, o.wrapped, []*p11.Attribute{
+			token.Class(p11.CKO_SECRET_KEY), p11.NewAttribute(p11.CKA_KEY_TYPE, p11.CKK_AES), p11.NewAttribute(p11.CKA_TOKEN, true), label})
+		return err
+	}},
+	{"C_DeriveKey", []string{"C_DeriveKey"}, func(a *app, o *creator, label *p11.Attribute) error {
+		_, err := a.DeriveKey(a.s, []*p11.Mechanism{p11.NewMechanism(p11.CKM_ECDH1_DERIVE, p11.NewECDH1DeriveParams(p11.CKD_NULL, nil, o.point))}, o.pair.Private, []*p11.Attribute{
+			token.Class(p11.CKO_SECRET_KEY), p11.NewAttribute(p11.CKA_KEY_TYPE, p11.CKK_AES), p11.NewAttribute(p11.CKA_VALUE_LEN, 32), p11.NewAttribute(p11.CKA_TOKEN, true), label})
+		return err
+	}},
+}
+
+func simple(mechanism uint) []*p11.Mechanism {
+	return []*p11.Mechanism{p11.NewMechanism(mechanism, nil)}
+}
+
+// A creator is what keys are created with.
+type creator struct {
+	secret, wrapping p11.ObjectHandle
+	pair             token.Pair
+	point, wrapped   []byte
+}
+
+func (a *app) creator() *creator {
+	a.w.t.Helper()
+	o := &creator{}
+	var err error
+	more := []*p11.Attribute{p11.NewAttribute(p11.CKA_EXTRACTABLE, true), p11.NewAttribute(p11.CKA_WRAP, true), p11.NewAttribute(p11.CKA_UNWRAP, true)}
+	o.secret, _, err = a.Secret(a.s, p11.CKK_AES, true, more...)
+	a.w.must(err)
+	o.wrapping, _, err = a.Secret(a.s, p11.CKK_AES, true, more...)
+	a.w.must(err)
+	o.wrapped, err = a.WrapKey(a.s, simple(p11.CKM_AES_KEY_WRAP_PAD), o.wrapping, o.secret)
+	a.w.must(err)
+	o.pair, err = a.EC(a.s, p11.NewAttribute(p11.CKA_DERIVE, true))
+	a.w.must(err)
+	point, err := a.Attribute(a.s, o.pair.Public, p11.CKA_EC_POINT)
+	a.w.must(err)
+	o.point = point[2:] // out of its DER octet string
+	return o
+}
+
+// K1, K4, F4; field-C9: a member's process ends in the middle of a creation, before or
+// after its token acted. Whichever creating call and whichever step of it: the
+// application gets its key, and in the end there is one on every member.
+func TestAnswerToACreationIsLost(t *testing.T) {
+	w := newWorld(t, 3)
+	lost := t.TempDir()
+	for _, member := range w.Members {
+		w.odd(member, "ODD_LOST="+lost)
+	}
+	a := w.login()
+	keys := a.creator()
+	var labels []string
+	for _, creation := range creations {
+		for _, step := range creation.steps {
+			for _, when := range []string{"before", "after"} {
+				label := creation.name + " " + step + " " + when
+				armed := filepath.Join(lost, step)
+				w.must(os.WriteFile(armed, []byte(when), 0o600))
+				if err := creation.make(a, keys, token.Label(label)); err != nil {
+					t.Errorf("%s: %v", label, err)
+				}
+				if _, err := os.Stat(armed); err == nil {
+					t.Errorf("%s: no process made this call: this is no test", label)
+					w.must(os.Remove(armed))
+				}
+				labels = append(labels, label)
+				w.must(w.Ready())
+			}
+		}
+	}
+	look := func(where string, a *app) {
+		for _, label := range labels {
+			want := 1
+			if strings.HasPrefix(label, "C_GenerateKeyPair ") {
+				want = 2
+			}
+			if n := a.count(token.Label(label)); n != want {
+				t.Errorf("%s: %d objects of %s, want %d", where, n, label, want)
+			}
+		}
+	}
+	look("the group", a)
+	for _, member := range w.Members {
+		w.bare(member, func(own *app) { look("member "+member, own) })
+	}
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	p11 "github.com/miekg/pkcs11"
+)
+
+// odd has a member use odd.c in place of SoftHSM itself, with these variables. Engines
+// that run already do not see it.
+func (w *world) odd(member string, variables ...string) {
+	w.t.Helper()
+	name, bare := fmt.Sprintf("name = %q\nmodule = ", member), strings.Replace(w.Bare(member), "=", " = \"", 1)+"\"\n"
+	w.edit(fmt.Sprintf("%s%q\n", name, w.SoftHSM), fmt.Sprintf("%s%q\n", name, w.module("odd")))
+	for _, v := range variables {
+		key, value, _ := strings.Cut(v, "=")
+		w.edit(bare, bare+fmt.Sprintf("%s = %q\n", key, value))
+	}
+}
+
+// R3; field-E2: a member's slots have other numbers each time its library starts, and
+// there is another token of that label; it is found by its serial number.
+func TestMembersRenumberTheirSlots(t *testing.T) {
+	w := newWorld(t, 2)
+	for _, member := range w.Members {
+		w.odd(member, "ODD_SLOTS=1")
+	}
+	a := w.login()
+	load := a.load(4, a.everything()...)
+	for _, member := range w.Members {
+		w.must(w.Works(member))
+		w.replaced(member, w.Kill)
+		w.must(w.Ready())
+		w.must(w.Works(member))
+	}
+	unharmed(t, load)
+}
+
+// G8, F6; field-K6: a mechanism that one member lacks is not offered, also while that
+// member is down; who uses it nevertheless hears that it is invalid, and no member is
+// to blame for it.
+func TestMembersWithOtherMechanisms(t *testing.T) {
+	w := newWorld(t, 2)
+	w.odd("b", fmt.Sprintf("ODD_WITHOUT=%#x", p11.CKM_ECDSA))
+	a := w.login()
+	_, rsa := a.rsa()
+	pair, err := a.EC(a.s)
+	w.must(err)
+	offered := func() []*p11.Mechanism {
+		t.Helper()
+		list, err := a.GetMechanismList(a.Slot)
+		w.must(err)
+		if len(list) < 20 || slices.ContainsFunc(list, func(m *p11.Mechanism) bool { return m.Mechanism == p11.CKM_ECDSA }) {
+			t.Errorf("%d mechanisms, with ECDSA", len(list))
+		}
+		return list
+	}
+	before := offered()
+	if _, err := a.GetMechanismInfo(a.Slot, simple(p11.CKM_ECDSA)); !errors.Is(err, p11.Error(p11.CKR_MECHANISM_INVALID)) {
+		t.Errorf("C_GetMechanismInfo: %v", err)
+	}
+	for range 2 * len(w.Members) {
+		if err := a.SignInit(a.s, simple(p11.CKM_ECDSA), pair.Private); !errors.Is(err, p11.Error(p11.CKR_MECHANISM_INVALID)) {
+			t.Errorf("C_SignInit: %v", err)
+		}
+	}
+	a.use(rsa)
+	if strings.Contains(w.log(), "event=member-down") {
+		t.Error("a member was dropped")
+	}
+	w.must(w.Away("b"))
+	w.must(w.Gone("b"))
+	if after := offered(); len(after) != len(before) {
+		t.Errorf("%d mechanisms without b, %d with it", len(after), len(before))
+	}
+}
+
+// field-F6: where each token has a PIN pad nobody is there to log in a member that
+// comes back. It stays out and says so, others serve, and no pad is asked but by the
+// C_Login of an application.
+func TestPINPads(t *testing.T) {
+	w := newWorld(t, 2)
+	pads := map[string]string{}
+	for _, member := range w.Members {
+		pads[member] = filepath.Join(w.Dir, member+".pad")
+		w.odd(member, "ODD_PINPAD="+pads[member], "PIN="+w.PIN)
+	}
+	asked := func() (n int) {
+		for _, pad := range pads {
+			text, _ := os.ReadFile(pad)
+			n += len(text)
+		}
+		return n
+	}
+	app := w.obedient("pinpad")
+	w.must(w.Ready())
+	app.hears("login", "login 0x0")
+	app.hears("random", "random 0x0")
+	const needs = "the token needs a login at its own PIN pad"
+	w.await("the other member to need a login", func() bool { return strings.Contains(w.log(), needs) })
+	if n := asked(); n != 1 {
+		t.Errorf("pads were asked %d times for one login", n)
+	}
+	before := strings.Count(w.log(), needs)
+	w.must(w.Kill("a")) // the one that is logged in
+	w.await("it to need a login, too", func() bool { return strings.Count(w.log(), needs) > before })
+	if n := asked(); n != 1 {
+		t.Errorf("pads were asked %d times, though nobody called C_Login again", n)
+	}
+	app.hears("logout", "logout 0x0")
+	w.must(w.Ready())
+	app.hears("login", "login 0x0")
+	app.hears("random", "random 0x0")
+	if n := asked(); n != 2 {
+		t.Errorf("pads were asked %d times for two logins", n)
+	}
+	app.end()
+}
+
+// An obedient application does what it is told, line by line.
+type obedient struct {
+	*exec.Cmd
+	w   *world
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func (w *world) obedient(name string) *obedient {
+	w.t.Helper()
+	o := &obedient{Cmd: w.Command(w.compile(name), w.Module), w: w}
+	o.Stderr = os.Stderr
+	var err error
+	o.in, err = o.StdinPipe()
+	w.must(err)
+	out, err := o.StdoutPipe()
+	w.must(err)
+	o.out = bufio.NewReader(out)
+	w.must(o.Start())
+	w.t.Cleanup(func() { _ = o.Process.Kill() })
+	return o
+}
+
+// hears gives an order, and wants this answer.
+func (o *obedient) hears(order, want string) {
+	o.w.t.Helper()
+	_, err := io.WriteString(o.in, order+"\n")
+	o.w.must(err)
+	if got, err := o.out.ReadString('\n'); err != nil || got != want+"\n" {
+		o.w.t.Fatalf("it was told %s and said %q, %v; want %q", order, got, err, want)
+	}
+}
+
+// end lets it come to a good end.
+func (o *obedient) end() {
+	o.w.t.Helper()
+	o.w.must(o.in.Close())
+	o.w.must(o.Wait())
+}

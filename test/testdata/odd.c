@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A vendor's module: SoftHSM with oddities, of which the variables of its process
+ * choose.
+ *
+ * ODD_LOST     a folder. Whoever takes the file with the name of a function away
+ *              from there ends its process in that call: before it acts if the file
+ *              says "before", otherwise after it did.
+ * ODD_SLOTS    slots have other numbers in each process.
+ * ODD_WITHOUT  a mechanism that the token does not have.
+ * ODD_PINPAD   a file: the token takes its PIN by a pad of its own, and each login
+ *              there leaves a byte in the file.
+ */
+#include "application.h"
+
+#include <fcntl.h>
+
+static CK_FUNCTION_LIST *soft, list;
+
+static int lost(const char *function, const char *when)
+{
+	const char *folder = getenv("ODD_LOST");
+	char path[4096], says[16] = "";
+	FILE *f;
+
+	if (!folder)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", folder, function);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	if (!fgets(says, sizeof(says), f))
+		says[0] = '\0';
+	fclose(f);
+	return !strcmp(says, when) && !unlink(path);
+}
+
+/* The functions of PKCS#11 in which the process may end. */
+#define LOSES(name, parameters, arguments)                                     \
+	static CK_RV odd_##name parameters                                     \
+	{                                                                      \
+		CK_RV rv;                                                      \
+                                                                               \
+		if (lost(#name, "before"))                                     \
+			_exit(1);                                              \
+		rv = soft->name arguments;                                     \
+		if (rv == CKR_OK && lost(#name, "after"))                      \
+			_exit(1);                                              \
+		return rv;                                                     \
+	}
+
+LOSES(C_CreateObject, (CK_SESSION_HANDLE s, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *o), (s, t, n, o))
+LOSES(C_CopyObject, (CK_SESSION_HANDLE s, CK_OBJECT_HANDLE from, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *o),
+      (s, from, t, n, o))
+LOSES(C_GenerateKey, (CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *o),
+      (s, m, t, n, o))
+LOSES(C_GenerateKeyPair,
+      (CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_ATTRIBUTE *t, CK_ULONG n, CK_ATTRIBUTE *u, CK_ULONG k,
+       CK_OBJECT_HANDLE *o, CK_OBJECT_HANDLE *p),
+      (s, m, t, n, u, k, o, p))
+LOSES(C_UnwrapKey,
+      (CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_OBJECT_HANDLE by, CK_BYTE *w, CK_ULONG l, CK_ATTRIBUTE *t, CK_ULONG n,
+       CK_OBJECT_HANDLE *o),
+      (s, m, by, w, l, t, n, o))
+LOSES(C_DeriveKey,
+      (CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_OBJECT_HANDLE from, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *o),
+      (s, m, from, t, n, o))
+
+/* What a process adds to the number of each slot. */
+static CK_SLOT_ID added(void) { return getenv("ODD_SLOTS") ? 1000000 + (CK_SLOT_ID)getpid() : 0; }
+
+static CK_RV slot_list(CK_BBOOL present, CK_SLOT_ID *out, CK_ULONG *n)
+{
+	CK_RV rv = soft->C_GetSlotList(present, out, n);
+
+	for (CK_ULONG i = 0; rv == CKR_OK && out && i < *n; i++)
+		out[i] += added();
+	return rv;
+}
+
+static CK_RV slot_info(CK_SLOT_ID slot, CK_SLOT_INFO *info) { return soft->C_GetSlotInfo(slot - added(), info); }
+
+static CK_RV token_info(CK_SLOT_ID slot, CK_TOKEN_INFO *info)
+{
+	CK_RV rv = soft->C_GetTokenInfo(slot - added(), info);
+
+	if (rv == CKR_OK && getenv("ODD_PINPAD"))
+		info->flags |= CKF_PROTECTED_AUTHENTICATION_PATH;
+	return rv;
+}
+
+static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, void *application, CK_NOTIFY notify, CK_SESSION_HANDLE *out)
+{
+	return soft->C_OpenSession(slot - added(), flags, application, notify, out);
+}
+
+static CK_RV close_all(CK_SLOT_ID slot) { return soft->C_CloseAllSessions(slot - added()); }
+
+static CK_RV session_info(CK_SESSION_HANDLE s, CK_SESSION_INFO *info)
+{
+	CK_RV rv = soft->C_GetSessionInfo(s, info);
+
+	if (rv == CKR_OK)
+		info->slotID += added();
+	return rv;
+}
+
+static int without(CK_MECHANISM_TYPE m)
+{
+	const char *name = getenv("ODD_WITHOUT");
+
+	return name && strtoul(name, NULL, 0) == m;
+}
+
+static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE *out, CK_ULONG *n)
+{
+	CK_MECHANISM_TYPE all[512];
+	CK_ULONG room = *n, count = 512, kept = 0;
+	CK_RV rv = soft->C_GetMechanismList(slot - added(), all, &count);
+
+	if (rv != CKR_OK)
+		return rv;
+	for (CK_ULONG i = 0; i < count; i++)
+		if (!without(all[i])) {
+			if (out && kept < room)
+				out[kept] = all[i];
+			kept++;
+		}
+	*n = kept;
+	return out && room < kept ? CKR_BUFFER_TOO_SMALL : CKR_OK;
+}
+
+static CK_RV mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE m, CK_MECHANISM_INFO *info)
+{
+	return without(m) ? CKR_MECHANISM_INVALID : soft->C_GetMechanismInfo(slot - added(), m, info);
+}
+
+static CK_RV sign_init(CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_OBJECT_HANDLE key)
+{
+	return without(m->mechanism) ? CKR_MECHANISM_INVALID : soft->C_SignInit(s, m, key);
+}
+
+static CK_RV login(CK_SESSION_HANDLE s, CK_USER_TYPE user, CK_UTF8CHAR *pin, CK_ULONG n)
+{
+	const char *path = getenv("ODD_PINPAD");
+	int fd;
+
+	if (!path || user != CKU_USER)
+		return soft->C_Login(s, user, pin, n);
+	if (pin)
+		return CKR_ARGUMENTS_BAD;
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	CHECK(fd >= 0 && write(fd, ".", 1) == 1);
+	close(fd);
+	return soft->C_Login(s, user, (CK_UTF8CHAR *)getenv("PIN"), strlen(getenv("PIN")));
+}
+
+CK_RV C_GetFunctionList(CK_FUNCTION_LIST **out)
+{
+	soft = load("/usr/lib/softhsm/libsofthsm2.so");
+	list = *soft;
+	list.C_CreateObject = odd_C_CreateObject;
+	list.C_CopyObject = odd_C_CopyObject;
+	list.C_GenerateKey = odd_C_GenerateKey;
+	list.C_GenerateKeyPair = odd_C_GenerateKeyPair;
+	list.C_UnwrapKey = odd_C_UnwrapKey;
+	list.C_DeriveKey = odd_C_DeriveKey;
+	list.C_GetSlotList = slot_list;
+	list.C_GetSlotInfo = slot_info;
+	list.C_GetTokenInfo = token_info;
+	list.C_OpenSession = open_session;
+	list.C_CloseAllSessions = close_all;
+	list.C_GetSessionInfo = session_info;
+	list.C_GetMechanismList = mechanism_list;
+	list.C_GetMechanismInfo = mechanism_info;
+	list.C_SignInit = sign_init;
+	list.C_Login = login;
+	*out = &list;
+	return CKR_OK;
+}
