@@ -4,6 +4,7 @@ package host_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"testing"
 
@@ -324,4 +325,35 @@ func TestEmptyPartsAreRefused(t *testing.T) {
 		t.Errorf("C_CreateObject: %v", create.RV)
 	}
 	s.Must(&wire.Find{})
+}
+
+// K1, K6: a copy may be less extractable than the original; it is guarded from then on,
+// here and where it is copied to, and the original stays what it is.
+func TestCopyThatIsLessExtractable(t *testing.T) {
+	a, b := member(t, "a", 1), member(t, "b", 1)
+	for name, m := range map[string]func(*hosttest.Stream) []uint64{
+		"AES": keyOf(pkcs11.CKM_AES_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 32), yes(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_ENCRYPT, pkcs11.CKA_SENSITIVE))),
+		"EC":  pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, yes(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_SIGN, pkcs11.CKA_SENSITIVE)),
+	} {
+		made := m(a)
+		publish := &wire.Publish{Object: made[len(made)-1], Copies: 1}
+		a.Must(publish)
+		before := look(a, publish.Identity.Object)
+		copied := &wire.CopyObject{Source: publish.Identity.Object, Template: join(no(pkcs11.CKA_EXTRACTABLE, pkcs11.CKA_TOKEN), text(pkcs11.CKA_LABEL, "closed"))}
+		a.Must(copied)
+		closed := look(a, copied.Object)
+		if closed[pkcs11.CKA_EXTRACTABLE] != "00" || closed[pkcs11.CKA_LABEL] != hex.EncodeToString([]byte("closed")) || closed[pkcs11.CKA_NEVER_EXTRACTABLE] != "00" {
+			t.Errorf("%s: the copy reads %v", name, closed)
+		}
+		compare(t, name+": the original", before, look(a, publish.Identity.Object))
+		mustStay(t, name, a, copied.Object)
+		in := &wire.Import{Blob: export(a, copied.Object), Token: true, Copies: 1}
+		b.Must(in)
+		compare(t, name+": the copy elsewhere", closed, look(b, in.Identity.Object))
+		mustStay(t, name+" elsewhere", b, in.Identity.Object)
+		out := &wire.Publish{Object: copied.Object, Copies: 2}
+		a.Must(out)
+		compare(t, name+": the copy on the token", closed, look(a, out.Identity.Object))
+		compare(t, name+": the original beside it", before, look(a, publish.Identity.Object))
+	}
 }

@@ -270,60 +270,6 @@ func (s *session) DeriveKey(ctx context.Context, c *wire.DeriveKey) pkcs11.RV {
 	return pkcs11.CKR_OK
 }
 
-// CopyObject copies an object within the token.
-func (s *session) CopyObject(ctx context.Context, c *wire.CopyObject) pkcs11.RV {
-	switch {
-	case s.token.isHidden(c.Source):
-		return pkcs11.CKR_OBJECT_HANDLE_INVALID
-	case reserved(c.Template):
-		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
-	case !s.guards() || !s.domain().complete():
-		return s.raw.CopyObject(ctx, c)
-	}
-	base, rv := s.visible(c.Source)
-	if rv != pkcs11.CKR_OK {
-		return rv
-	}
-	shown := s.shown(&base)
-	if !shown.Bool(pkcs11.CKA_COPYABLE, true) {
-		return pkcs11.CKR_ACTION_PROHIBITED
-	}
-	w := &wish{native: c.Template, base: &base}
-	if shown != nil {
-		native, changed, rv := change(c.Template.Without(heldKinds...), shown)
-		if rv != pkcs11.CKR_OK {
-			return rv
-		}
-		w.native, w.shown = native, changed.Without(heldKinds...)
-		w.held = s.heldOfCopy(c)
-	}
-	if w.native = s.domain().strip(w.native); w.native == nil && c.Template != nil {
-		w.native = pkcs11.Template{} // all of it is held back; NULL would be an error
-	}
-	made := wire.CopyObject{Source: c.Source, Template: w.native}
-	rv = s.finish(s.raw.CopyObject(ctx, &made), made.Object, w)
-	if rv == pkcs11.CKR_OK && s.domain().byExport() {
-		rv = s.recordCopy(made.Object, w.shown)
-	}
-	c.Object = made.Object
-	return rv
-}
-
-// heldOfCopy is what is held back from a copy: what the template says, or else what is
-// held back from the original.
-func (s *session) heldOfCopy(c *wire.CopyObject) (held pkcs11.Template) {
-	from := &making{}
-	if m := s.token.making(c.Source); m != nil {
-		from = m
-	}
-	for _, kind := range heldKinds {
-		if !c.Template.Bool(kind, from.held.Bool(kind, true)) {
-			held = append(held, pkcs11.Bool(kind, false))
-		}
-	}
-	return held
-}
-
 // WrapKey wraps a key for the application, if it looks extractable to it.
 func (s *session) WrapKey(ctx context.Context, c *wire.WrapKey) pkcs11.RV {
 	switch {

@@ -77,7 +77,6 @@ var differences = []*difference{
 	{name: "Secret keys of an odd length", applies: func(w *world, function string, rvs [3]pkcs11.RV) bool {
 		return rvs == [3]pkcs11.RV{pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_READ_ONLY, pkcs11.CKR_ATTRIBUTE_READ_ONLY} && strings.Contains(w.log[len(w.log)-1], "CKA_COPYABLE=00")
 	}},
-	{name: "Copies that are less extractable", applies: answers("C_CopyObject", pkcs11.CKR_OK, pkcs11.CKR_ATTRIBUTE_READ_ONLY)},
 	{name: "Two things wrong in one template", harmless: true, applies: func(_ *world, function string, rvs [3]pkcs11.RV) bool {
 		return slices.Contains(strings.Fields("C_CreateObject C_CopyObject C_GenerateKey C_GenerateKeyPair C_UnwrapKey C_DeriveKey C_SetAttributeValue"), function) &&
 			slices.Contains([]pkcs11.RV{pkcs11.CKR_ATTRIBUTE_VALUE_INVALID, pkcs11.CKR_ATTRIBUTE_TYPE_INVALID, pkcs11.CKR_SESSION_READ_ONLY, pkcs11.CKR_TEMPLATE_INCOMPLETE}, rvs[1]) &&

@@ -85,6 +85,9 @@ func (w *world) actCopy() {
 	s, what := w.anySession()
 	o, which := w.anyObject()
 	list := w.vary(nil)
+	if w.chance(20, "less extractable") {
+		list = once(append(list, no(pkcs11.CKA_EXTRACTABLE)))
+	}
 	switch { // so that the copy can be removed
 	case o.keeps:
 		list = without(list, pkcs11.CKA_TOKEN)
@@ -102,6 +105,9 @@ func (w *world) actCopy() {
 	}
 	copied := &object{handles: a.handles(0), what: "copy of " + o.what, root: o.root, private: flagOf(list, pkcs11.CKA_PRIVATE, o.private), unlike: o.unlike,
 		keeps: !flagOf(list, pkcs11.CKA_DESTROYABLE, !o.keeps)}
+	if w.chance(50, "look") {
+		defer w.look(s, what, copied)
+	}
 	copied.trusted = flagOf(list, pkcs11.CKA_WRAP_WITH_TRUSTED, o.trusted)
 	if !flagOf(list, pkcs11.CKA_TOKEN, o.owner == nil) {
 		copied.owner = s
