@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"oneslot.dev/oneslot/control"
 	"oneslot.dev/oneslot/test/token"
 )
 
@@ -115,6 +116,13 @@ func (n *network) unreached(member string) {
 	}
 }
 
+// failed waits until an attempt to connect with a member has failed, so that what
+// connects it later is another one.
+func (n *network) failed(member string) {
+	n.t.Helper()
+	n.must(n.Wait(member, "is not reached", func(m control.Member) bool { return m.Failures > 0 }))
+}
+
 // field-G10: an appliance is a black hole when the application starts, which
 // waits for one member and not for all.
 func TestBlackHoleAtStart(t *testing.T) {
@@ -133,6 +141,7 @@ func TestBlackHoleAtStart(t *testing.T) {
 		works = a.everything()
 		a.use(works...)
 	})
+	n.failed("a")
 	undo()
 	n.must(n.Ready())
 	load := a.Start(2, works...)

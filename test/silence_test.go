@@ -141,7 +141,7 @@ func TestBlackHoleDuringHandshake(t *testing.T) {
 	})
 	works := a.everything()
 	a.use(works...)
-	n.must(n.Gone("a"))
+	n.failed("a")
 	undo()
 	n.must(n.Ready())
 	load := a.load(2, works...)
