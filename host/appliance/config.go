@@ -66,7 +66,7 @@ type Token struct {
 type Limits struct {
 	HalfOpen           int      `toml:"half_open"`             // connections that are not admitted yet [64]
 	HalfOpenPerAddress int      `toml:"half_open_per_address"` // … from one address [16]
-	Connections        int      `toml:"connections"`           // processes in all [512]
+	Connections        int      `toml:"connections"`           // that are admitted, in all [512]
 	PerClient          int      `toml:"connections_per_client"`
 	PerAddress         int      `toml:"connections_per_address"`
 	Sessions           int      `toml:"sessions"`       // of one connection [1024]

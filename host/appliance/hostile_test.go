@@ -10,11 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"oneslot.dev/oneslot/host/appliance"
 	"oneslot.dev/oneslot/host/hosttest"
+	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
@@ -152,6 +154,75 @@ func TestNonsenseAfterTheGreeting(t *testing.T) {
 	io.ReadAll(conn)
 	b.tells("client-disconnected", "client=web")
 	other.works()
+}
+
+// Registered clients open more connections than they may, many at once: as many are
+// served as the limit says, and there is never a process more than that and what may be
+// half-open. Each of the others is told the limit, and so is the operator.
+func TestLimitsOfConnections(t *testing.T) {
+	const halfOpen, most, tries = 4, 3, 24
+	for limit, set := range map[string]func(*appliance.Limits){
+		"connections_per_client":  func(l *appliance.Limits) { l.PerClient = most },
+		"connections_per_address": func(l *appliance.Limits) { l.PerAddress = most },
+		"limit connections ":      func(l *appliance.Limits) { l.Connections = most },
+	} {
+		t.Run(strings.TrimSpace(limit), func(t *testing.T) {
+			b := start(t, func(c *appliance.Config) {
+				c.Limits.HalfOpenPerAddress = halfOpen
+				set(&c.Limits)
+			})
+			clients := []*client{b.client("web", ca)}
+			if limit != "connections_per_client" {
+				clients = append(clients, b.client("mail", ca))
+			}
+			const full = "refused: " + string(wire.RefusedFull)
+			var mu sync.Mutex
+			var in []member.Conn
+			refused, highest := 0, 0
+			var all sync.WaitGroup
+			for i := range tries {
+				m := clients[i%len(clients)].member("ca")
+				all.Go(func() {
+					for {
+						conn, err := m.Connect(t.Context())
+						mu.Lock()
+						highest = max(highest, processes())
+						switch {
+						case err == nil:
+							in = append(in, conn)
+						case strings.Contains(err.Error(), full) && strings.Contains(err.Error(), limit):
+							refused++
+						case strings.Contains(err.Error(), "the appliance closed the connection: it may have too many"):
+							mu.Unlock()
+							continue // too many are half-open: it comes again
+						default:
+							t.Errorf("refused for %v", err)
+						}
+						mu.Unlock()
+						return
+					}
+				})
+			}
+			all.Wait()
+			if len(in) != most || refused != tries-most {
+				t.Errorf("%d are served and %d were told why not, of %d", len(in), refused, tries)
+			}
+			if highest > most+halfOpen {
+				t.Errorf("there were %d processes", highest)
+			}
+			b.tells("connection-refused", "code="+string(wire.RefusedFull), limit, "client=web")
+			for _, conn := range in {
+				conn.Close()
+			}
+			b.await("room for another", func() bool {
+				conn, err := clients[0].member("ca").Connect(t.Context())
+				if err == nil {
+					conn.Close()
+				}
+				return err == nil
+			})
+		})
+	}
 }
 
 func TestConnectionsOfOneClientAreLimited(t *testing.T) {

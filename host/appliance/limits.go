@@ -10,12 +10,15 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
-// counters is how many connections there are, by what they are limited by.
+// counters is how many connections there are, by what they are limited by: those
+// that are half-open, and those that were admitted. A client that may come in, but
+// for their number, is told so, which takes a process; so the limits of the half-open
+// ones hold for it, and there are never more processes than both allow.
 type counters struct {
 	mu        sync.Mutex // guards what follows
 	halfOpen  int
-	all       int
 	halfBy    map[string]int // half-open ones by address
+	admitted  int
 	byAddress map[string]int
 	byClient  map[string]int
 }
@@ -33,8 +36,8 @@ type ticket struct {
 	left     bool
 }
 
-// enter counts a connection from its acceptance on. It is an error if there are
-// too many; nothing is counted then.
+// enter counts a connection from its acceptance on. It is an error if too many are
+// half-open; nothing is counted then.
 func (c *counters) enter(limits *Limits, from net.Addr) (*ticket, error) {
 	address, _, err := net.SplitHostPort(from.String())
 	if err != nil {
@@ -43,24 +46,18 @@ func (c *counters) enter(limits *Limits, from net.Addr) (*ticket, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.all >= limits.Connections:
-		return nil, fmt.Errorf("there are %d connections (limits: connections)", c.all)
-	case c.byAddress[address] >= limits.PerAddress:
-		return nil, fmt.Errorf("there are %d connections from this address (limits: connections_per_address)", c.byAddress[address])
 	case c.halfBy[address] >= limits.HalfOpenPerAddress:
 		return nil, fmt.Errorf("%d connections from this address are in their handshake (limits: half_open_per_address)", c.halfBy[address])
 	case c.halfOpen >= limits.HalfOpen:
 		return nil, fmt.Errorf("%d connections are in their handshake (limits: half_open)", c.halfOpen)
 	}
-	c.all++
-	c.byAddress[address]++
 	c.halfOpen++
 	c.halfBy[address]++
 	return &ticket{counters: c, address: address}, nil
 }
 
-// admit counts the connection as a client's. It is a *wire.Refusal if that
-// client has too many.
+// admit counts the connection as a client's. It is a *wire.Refusal if there are too
+// many: of that client, from that address, or at all.
 func (t *ticket) admit(limits *Limits, client string) error {
 	c := t.counters
 	c.mu.Lock()
@@ -68,12 +65,23 @@ func (t *ticket) admit(limits *Limits, client string) error {
 	if t.admitted || t.left {
 		return &wire.Refusal{Code: wire.RefusedOutOfOrder, Text: "admitted already"}
 	}
-	if n := c.byClient[client]; n >= limits.PerClient {
-		return &wire.Refusal{Code: wire.RefusedFull, Text: fmt.Sprintf("client %s has %d connections: close some, or have the appliance's limit connections_per_client raised", client, n)}
+	for _, l := range []struct {
+		have, most int
+		who, limit string
+	}{
+		{c.byClient[client], limits.PerClient, "client " + client + " has", "connections_per_client"},
+		{c.byAddress[t.address], limits.PerAddress, "the address " + t.address + " has", "connections_per_address"},
+		{c.admitted, limits.Connections, "the appliance has", "connections"},
+	} {
+		if l.have >= l.most {
+			return &wire.Refusal{Code: wire.RefusedFull, Text: fmt.Sprintf("%s %d connections: close some, or have the appliance's limit %s raised", l.who, l.have, l.limit)}
+		}
 	}
 	t.admitted, t.client = true, client
 	c.halfOpen--
 	less(c.halfBy, t.address)
+	c.admitted++
+	c.byAddress[t.address]++
 	c.byClient[client]++
 	return nil
 }
@@ -87,9 +95,9 @@ func (t *ticket) leave() {
 		return
 	}
 	t.left = true
-	c.all--
-	less(c.byAddress, t.address)
 	if t.admitted {
+		c.admitted--
+		less(c.byAddress, t.address)
 		less(c.byClient, t.client)
 	} else {
 		c.halfOpen--
@@ -107,5 +115,5 @@ func less(count map[string]int, key string) {
 func (c *counters) now() (all, halfOpen int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.all, c.halfOpen
+	return c.admitted + c.halfOpen, c.halfOpen
 }

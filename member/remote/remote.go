@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"oneslot.dev/oneslot/certificate"
@@ -123,7 +124,7 @@ func (m *Member) explain(ctx context.Context, what string, err error) error {
 		return fmt.Errorf("%s: %s: %w", m.config.Address, what, ctx.Err())
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: %s: no answer within %v: is the address right, and does a firewall let it through?", m.config.Address, what, greetTimeout)
-	case errors.Is(err, io.EOF) && what != "connect":
+	case what != "connect" && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)):
 		return fmt.Errorf("%s: %s: the appliance closed the connection: it may have too many of them; its log says why", m.config.Address, what)
 	}
 	return fmt.Errorf("%s: %s: %w", m.config.Address, what, err)
