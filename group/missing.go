@@ -186,14 +186,19 @@ func missing(has, lacks []wire.Identity, looksHas, looksLacks map[uint64]look) (
 	for _, like := range likes {
 		there := make(map[string][]int)
 		for i := range lacks {
-			if k := like(&lacks[i], looksLacks); !taken[i] && surplus[keyOf(&lacks[i])] > 0 && k != "" {
+			if taken[i] || surplus[keyOf(&lacks[i])] <= 0 {
+				continue
+			}
+			if k := like(&lacks[i], looksLacks); k != "" {
 				there[k] = append(there[k], i)
 			}
 		}
 		for _, copyable := range []wire.IdentityFlags{wire.Copyable, 0} { // what was copied comes first
 			for i := range has {
-				k := like(&has[i], looksHas)
-				if !matched[i] && has[i].Flags&wire.Copyable == copyable && surplus[keyOf(&has[i])] > 0 && len(there[k]) > 0 {
+				if matched[i] || has[i].Flags&wire.Copyable != copyable || surplus[keyOf(&has[i])] <= 0 {
+					continue
+				}
+				if k := like(&has[i], looksHas); len(there[k]) > 0 {
 					matched[i], taken[there[k][0]], there[k] = true, true, there[k][1:]
 				}
 			}
