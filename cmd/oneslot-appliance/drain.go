@@ -74,6 +74,9 @@ func lockListener(register string) (unlock func(), err error) {
 		return nil, fmt.Errorf("register: %w", err)
 	}
 	f, err := os.OpenFile(listenerFile(register), os.O_RDWR|os.O_CREATE, 0o644)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("register: %w: it has to belong to the user that the listener runs as, here number %d", err, os.Getuid())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("register: %w", err)
 	}

@@ -200,9 +200,16 @@ func (m *Member) verifyName(state tls.ConnectionState, roots *x509.CertPool) err
 	for _, c := range state.PeerCertificates[1:] {
 		between.AddCert(c)
 	}
-	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: m.config.ServerName})
-	if err != nil {
-		return &notPinned{"certificate of the appliance: " + err.Error()}
+	shown := state.PeerCertificates[0]
+	_, err := shown.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: m.config.ServerName})
+	advice := ""
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, new(x509.HostnameError)):
+		advice = ": correct server_name, or ask whose appliance this is"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		advice = fmt.Sprintf(": no authority in server_ca (%s) has issued it; it is %s", m.config.ServerCA, certificate.Of(shown))
 	}
-	return nil
+	return &notPinned{"certificate of the appliance: " + err.Error() + advice}
 }

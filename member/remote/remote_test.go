@@ -106,9 +106,11 @@ func TestTheApplianceIsPinned(t *testing.T) {
 	c.Server, c.ServerName, c.ServerCA = "", "hsm1", p.files+".crt"
 	fails(t, t.Context(), c, "the appliance refused")
 	c.ServerName = "hsm2"
-	fails(t, t.Context(), c, "not hsm2")
+	fails(t, t.Context(), c, "not hsm2: correct server_name")
 	c.ServerName, c.ServerCA = "hsm1", other.files+".crt"
-	fails(t, t.Context(), c, "certificate of the appliance")
+	fails(t, t.Context(), c, "no authority in server_ca ("+c.ServerCA+") has issued it; it is "+p.print.String())
+	c.ServerCA = filepath.Join(t.TempDir(), "none")
+	fails(t, t.Context(), c, "server_ca: open "+c.ServerCA)
 }
 
 func TestCertificatesThatEnded(t *testing.T) {
