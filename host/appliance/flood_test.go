@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -197,4 +198,46 @@ func TestTenThousandConnections(t *testing.T) {
 	}
 	t.Logf("%d connections, at most %d processes; %d and %d calls meanwhile; %d lines of who was turned away",
 		total, most.Load(), served[0].Load(), served[1].Load(), turned)
+}
+
+// N2: what a connection costs ends with it. After three hundred, some of which were
+// cut off by the client in the middle, the listener has as many processes,
+// descriptors and goroutines as before.
+func TestConnectionsLeaveNothing(t *testing.T) {
+	const rounds, together = 30, 10
+	b := start(t, nil)
+	web, stranger := b.client("web", ca), b.client("stranger")
+	web.connect().Close() // what is made once is there
+	rest := func() bool { return b.listener.Connections() == 0 && processes() == 0 }
+	b.await("the first connection to end", rest)
+	files, routines := descriptors(), runtime.NumGoroutine()
+	for range rounds {
+		var all sync.WaitGroup
+		for i := range together {
+			all.Go(func() {
+				switch i {
+				case 0: // not let in
+					if conn, err := stranger.member("ca").Connect(t.Context()); err == nil {
+						conn.Close()
+						t.Error("a stranger was let in")
+					}
+				case 1: // hangs up before it has said anything
+					if conn, err := net.Dial("tcp", b.address); err == nil {
+						conn.Close()
+					}
+				default:
+					conn, err := web.member("ca").Connect(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					conn.Close()
+				}
+			})
+		}
+		all.Wait()
+	}
+	b.await("the processes to end", rest)
+	b.await("as many descriptors as before", func() bool { return descriptors() <= files })
+	b.await("as many goroutines as before", func() bool { return runtime.NumGoroutine() <= routines })
 }
