@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"hash"
 	"slices"
 	"sync"
@@ -113,41 +112,6 @@ func (t *Token) SetDomain(name string) {
 	t.domain = name
 }
 
-// Keys are the fingerprints of the token objects, in the order of creation.
-func (t *Token) Keys() (keys []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, o := range t.objects {
-		keys = append(keys, fmt.Sprintf("%x", o.id.Fingerprint[:4]))
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// Labels are the labels of the token objects.
-func (t *Token) Labels() (labels []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, o := range t.objects {
-		labels = append(labels, string(o.id.Label))
-	}
-	slices.Sort(labels)
-	return labels
-}
-
-// JournalLength is the number of records on the token.
-func (t *Token) JournalLength() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := 0
-	for _, r := range t.journal {
-		if !isRoster(r) {
-			n++
-		}
-	}
-	return n
-}
-
 // isRoster says whether a record is for good, and waits for nobody.
 func isRoster(record []byte) bool { return bytes.Contains(record, []byte(`"op":"roster"`)) }
 
@@ -159,47 +123,12 @@ func (t *Token) Renumber() {
 	t.renumber = true
 }
 
-// Journal is the records on the token.
-func (t *Token) Journal() (records []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, r := range t.journal {
-		if !isRoster(r) {
-			records = append(records, string(r))
-		}
-	}
-	return records
-}
-
-// Holds are the labels of the token objects with each fingerprint.
-func (t *Token) Holds() map[string][]string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	holds := make(map[string][]string)
-	for _, o := range t.objects {
-		key := fmt.Sprintf("%x", o.id.Fingerprint[:4])
-		holds[key] = append(holds[key], string(o.id.Label))
-	}
-	return holds
-}
-
 // Reverse has searches show the token objects in the opposite order, as real tokens
 // show them in any.
 func (t *Token) Reverse() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slices.Reverse(t.objects)
-}
-
-// Dates are the CKA_START_DATE of the token objects.
-func (t *Token) Dates() (dates []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, o := range t.objects {
-		dates = append(dates, string(o.start))
-	}
-	slices.Sort(dates)
-	return dates
 }
 
 // Wipe empties the token, as a re-initialisation does.
