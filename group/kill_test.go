@@ -151,23 +151,33 @@ func (b *bench) same() {
 	}
 }
 
-// The same for a sync: whoever fills a member that comes back may die.
+// The same for a sync: whoever fills a member that comes back may die, also when that
+// was wiped meanwhile, and when two come back of which the last one left has been
+// alone, and gives them what they missed.
 func TestKilledDuringSync(t *testing.T) {
-	for n, finished := 0, false; !finished; n++ {
-		t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) { finished = dieInSync(t, n) })
-		})
+	for _, how := range []string{"one was away", "one was wiped", "two were away"} {
+		for n, finished := 0, false; !finished; n++ {
+			t.Run(fmt.Sprintf("%s, call %d", how, n), func(t *testing.T) {
+				inBubble(t, func(t *testing.T) { finished = dieInSync(t, how, n) })
+			})
+		}
 	}
 }
 
-func dieInSync(t *testing.T, n int) (finished bool) {
+func dieInSync(t *testing.T, how string, n int) (finished bool) {
 	members := []*fake.Member{fake.New("a", pin), fake.New("b", pin), fake.New("c", pin)}
 	p := launch(t, members, nil)
 	b := p.bench(t, members)
 	b.login()
 	changed, _ := b.generate("old")
 	gone, _ := b.generate("gone")
-	b.down(1)
+	away := []int{1}
+	if how == "two were away" {
+		away = []int{0, 2}
+	}
+	for _, i := range away {
+		b.down(i)
+	}
 	for range 2 {
 		b.generate("made")
 	}
@@ -175,9 +185,17 @@ func dieInSync(t *testing.T, n int) (finished bool) {
 	if rv := b.g.Destroy(gone[0].Identity, resolve(gone[0].Identity)); rv != pkcs11.CKR_OK {
 		t.Fatal(rv)
 	}
-	members[1].Up()
+	if how == "one was wiped" {
+		members[1].Token.Wipe()
+	}
+	for _, i := range away {
+		members[i].Up()
+	}
 	p.killAfter(n)
-	if p.g.await(t.Context(), func() bool { return p.isDead() || p.g.seats[1].state == Ready }); !p.isDead() {
+	back := func() bool {
+		return !slices.ContainsFunc(away, func(i int) bool { return p.g.seats[i].state != Ready })
+	}
+	if p.g.await(t.Context(), func() bool { return p.isDead() || back() }); !p.isDead() {
 		finished = true
 	}
 	p.end()
