@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -142,4 +143,38 @@ func TestNetworkRevokedUnderLoad(t *testing.T) {
 	if out, err := n.Command(n.Program, "check", "--config", stays.Conf).CombinedOutput(); err != nil {
 		t.Errorf("the client that stays: %v\n%s", err, out)
 	}
+}
+
+// N1; field-L9: an appliance gets its next certificate under load. Connections that
+// there are go on; new ones meet the next certificate, which has to be the pinned one.
+func TestNetworkCertificateReplacedUnderLoad(t *testing.T) {
+	n := newNetwork(t, 1)
+	other := n.registered("other")
+	a := n.login()
+	load := a.load(4, a.everything()...)
+	before := n.served("a", 1)
+	for _, file := range []string{"appliance.crt", "appliance.key"} {
+		n.must(os.Remove(filepath.Join(n.Dir, "a", file)))
+	}
+	made := exec.Command(filepath.Join(bin, "oneslot-member"), "cert", "new", "--config="+n.applianceConf("a"))
+	out, err := made.Output()
+	n.must(err)
+	next := strings.TrimSpace(string(out))
+	n.reload("a")
+	n.must(n.Works("a"))
+	if now := n.served("a", 1); !slices.Equal(before, now) {
+		t.Errorf("processes %v before, %v after the certificate was replaced", before, now)
+	}
+	if said := other.check(); !strings.Contains(said, "another certificate than the pinned one, "+next) {
+		t.Errorf("oneslot check does not tell of the next certificate:\n%s", said)
+	}
+	text, err := os.ReadFile(other.Conf)
+	n.must(err)
+	_, rest, _ := strings.Cut(string(text), "\nserver = \"")
+	pinned, _, _ := strings.Cut(rest, "\"")
+	n.must(os.WriteFile(other.Conf, []byte(strings.Replace(string(text), pinned, next, 1)), 0o600))
+	if out, err := n.Command(n.Program, "check", "--config", other.Conf).CombinedOutput(); err != nil {
+		t.Errorf("with the next certificate pinned: %v\n%s", err, out)
+	}
+	unharmed(t, load)
 }
