@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,16 +68,22 @@ func (f *flood) ended() {
 	f.open.Wait()
 }
 
-// processes counts those that serve connections: they are children of this one.
-func processes() (n int) {
+// children are the processes that this one has, and those that it has not waited for.
+func children() (pids []string) {
 	files, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
-		for _, child := range strings.Fields(string(text)) {
-			line, _ := os.ReadFile("/proc/" + child + "/cmdline")
-			if strings.Contains(string(line), "\x00connection\x00") {
-				n++
-			}
+		pids = append(pids, strings.Fields(string(text))...)
+	}
+	return pids
+}
+
+// processes counts those that serve connections.
+func processes() (n int) {
+	for _, child := range children() {
+		line, _ := os.ReadFile("/proc/" + child + "/cmdline")
+		if strings.Contains(string(line), "\x00connection\x00") {
+			n++
 		}
 	}
 	return n
@@ -205,12 +212,14 @@ func TestTenThousandConnections(t *testing.T) {
 // descriptors and goroutines as before.
 func TestConnectionsLeaveNothing(t *testing.T) {
 	const rounds, together = 30, 10
+	// The collector closes what is forgotten, and must not hide it.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	b := start(t, nil)
 	web, stranger := b.client("web", ca), b.client("stranger")
 	web.connect().Close() // what is made once is there
 	rest := func() bool { return b.listener.Connections() == 0 && processes() == 0 }
 	b.await("the first connection to end", rest)
-	files, routines := descriptors(), runtime.NumGoroutine()
+	before, files, routines := len(children()), descriptors(), runtime.NumGoroutine()
 	for range rounds {
 		var all sync.WaitGroup
 		for i := range together {
@@ -238,6 +247,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 		all.Wait()
 	}
 	b.await("the processes to end", rest)
+	b.await("no more children than before, dead ones among them", func() bool { return len(children()) <= before })
 	b.await("as many descriptors as before", func() bool { return descriptors() <= files })
 	b.await("as many goroutines as before", func() bool { return runtime.NumGoroutine() <= routines })
 }
