@@ -174,7 +174,20 @@ func (w *world) live(steps []step) {
 // applications that are not about the same object.
 func (w *world) together(s, next step) bool {
 	n := max(len(w.objects), 1)
-	return next.Process != s.Process && next.Key != s.Key && next.Key%n != s.Key%n && slices.Contains(calls, next.Deed)
+	a, b := w.meant(s), w.meant(next)
+	return next.Process != s.Process && next.Key != s.Key && next.Key%n != s.Key%n && (a == nil || a != b) &&
+		slices.Contains(calls, next.Deed)
+}
+
+// meant is what is known of the object that a step is about, nil for a new one.
+func (w *world) meant(s step) *expectation {
+	switch {
+	case s.Deed == "bring", s.Deed == "twin":
+		return w.values[s.Key]
+	case len(w.objects) == 0:
+		return nil
+	}
+	return w.objects[s.Key%len(w.objects)]
 }
 
 // act makes one step.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,7 +54,7 @@ func TestTheApplianceWarnsAhead(t *testing.T) {
 		register("unknown", now.Add(10*day), time.Time{})
 		register("next", now.Add(10*day), now.Add(400*day))
 
-		var log bytes.Buffer // its writers take turns with this test
+		var log logged
 		l := &Listener{Load: func() (*Config, error) { return c, nil }, Log: slog.New(slog.NewTextHandler(&log, nil))}
 		l.config.Store(c)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -62,8 +63,7 @@ func TestTheApplianceWarnsAhead(t *testing.T) {
 		told := func(when string, own, web int) {
 			t.Helper()
 			synctest.Wait()
-			text := log.String()
-			log.Reset()
+			text := log.taken()
 			if got := strings.Count(text, `whose=appliance file=`+c.Certificate+` when="expires on`); got != own {
 				t.Errorf("%s: %d warnings of the appliance's certificate, not %d:\n%s", when, got, own, text)
 			}
@@ -92,8 +92,28 @@ func TestTheApplianceWarnsAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Reload()
-		if text := log.String(); !strings.Contains(text, "certificate-unreadable") {
+		if text := log.taken(); !strings.Contains(text, "certificate-unreadable") {
 			t.Errorf("no word of a certificate that is gone:\n%s", text)
 		}
 	})
+}
+
+// logged is a log that is written while it is read.
+type logged struct {
+	mu   sync.Mutex // guards what follows
+	text bytes.Buffer
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+// taken returns what was written since the last time.
+func (l *logged) taken() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return l.text.String()
 }
