@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"oneslot.dev/oneslot/config"
 	"oneslot.dev/oneslot/member/fake"
@@ -116,6 +117,29 @@ func TestReturningMemberIsFilled(t *testing.T) {
 		b.members[2].Up()
 		b.await(2, Ready)
 		b.equal(5)
+	})
+}
+
+// K2: what only a returning member has comes to every other, also to one that
+// somebody else was just filling.
+func TestNewsReachWhoWasBeingFilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 3, nil)
+		b.login()
+		b.plant(1, "news", "", wire.Private|wire.Copyable)
+		b.down(1)
+		mark, err := b.g.claim(b.g.seats[2].link)
+		if err != nil || mark == nil {
+			t.Fatal(mark, err)
+		}
+		b.members[1].Up()
+		b.await(1, Ready)
+		if n := len(b.members[2].Token.Holds()); n != 0 {
+			t.Fatalf("the member that somebody fills has got %d objects", n)
+		}
+		b.g.release(mark)
+		time.Sleep(time.Minute)
+		b.equal(1)
 	})
 }
 

@@ -34,6 +34,7 @@ type comparison struct {
 	link    *link
 	refused map[refusal]bool // what a member did not take; it is not tried again
 	owing   bool             // some of that is to be tried later
+	untold  bool             // other members than the reference may lack what only this one has
 }
 
 type refusal struct {
@@ -83,7 +84,7 @@ func (g *Group) isCurrent(s *seat, l *link) bool {
 // catchUp compares a member that is ready once more, for what it could not give
 // to another when it became ready.
 func (g *Group) catchUp(l *link) error {
-	c := comparison{link: l, refused: make(map[refusal]bool)}
+	c := comparison{link: l, refused: make(map[refusal]bool), untold: true}
 	again, err := g.inTurn(g.ctx, func() (bool, error) { return g.equalise(&c) })
 	g.mu.Lock()
 	l.seat.owing = again || c.owing || err != nil
@@ -180,35 +181,45 @@ func (g *Group) equalise(c *comparison) (again bool, err error) {
 	g.reportSingle(l, with, first.onlyA)
 	g.reportSingle(with, l, first.onlyB)
 	g.reportDrift(l, with, first)
+	c.untold = c.untold || c.anyCopyable(with, first.onlyA)
 	if !c.anyCopyable(with, first.onlyA) && !c.anyCopyable(l, first.onlyB) {
-		return false, nil
+		return g.spreadNews(c, with)
 	}
 	if err := g.wait(l); err != nil {
 		return false, err
 	}
-	news := c.anyCopyable(with, first.onlyA)
-	if err := g.fill(c, with, first); err != nil || !news {
+	if err := g.fill(c, with, first); err != nil {
 		return true, err
 	}
-	return true, g.spreadNews(c, with)
+	_, err = g.spreadNews(c, with)
+	return true, err
 }
 
 // spreadNews gives what only the joining member had to the ready members beside
-// the reference. They were equal to that.
-func (g *Group) spreadNews(c *comparison, with *link) error {
+// the reference, which were equal to that. It is done again, by a later round, when
+// it did not come to its end. It is true if there was something to give.
+func (g *Group) spreadNews(c *comparison, with *link) (gave bool, err error) {
+	if !c.untold {
+		return false, nil
+	}
 	for _, other := range g.readyBut(c.link.seat) {
 		if other == with {
 			continue
 		}
 		d, err := g.compare(c.link, other)
-		if err == nil && c.anyCopyable(other, d.onlyA) {
-			err = g.fill(c, other, d)
-		}
 		if err != nil {
-			return err
+			return gave, err
+		}
+		if !c.anyCopyable(other, d.onlyA) {
+			continue
+		}
+		gave = true
+		if err := g.fill(c, other, d); err != nil {
+			return gave, err
 		}
 	}
-	return nil
+	c.untold = false
+	return gave, nil
 }
 
 // awaitEarlier waits a little for members earlier in the list that are just
