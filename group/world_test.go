@@ -199,6 +199,13 @@ func (w *world) create(b *bench, s step) (rv pkcs11.RV, made bool) {
 	w.made++
 	label := fmt.Sprintf("k%d", w.made)
 	old := w.values[s.Key]
+	was := gone
+	if old != nil {
+		was = old.fate
+	}
+	if s.Deed == "bring" && old != nil && was == gone {
+		old.fate = unsure // until it is known what came of it
+	}
 	w.mu.Unlock()
 	var created []Created
 	switch s.Deed {
@@ -207,15 +214,12 @@ func (w *world) create(b *bench, s step) (rv pkcs11.RV, made bool) {
 	case "pair":
 		created, rv = b.generatePair(label)
 	case "bring":
-		if old != nil && old.fate != gone {
+		if was != gone {
 			return pkcs11.CKR_OK, false
-		}
-		if old != nil {
-			old.fate = unsure // until it is known what came of it
 		}
 		created, rv = b.bring(fmt.Sprintf("value %d", s.Key), label)
 	case "twin":
-		if old == nil || old.fate != alive {
+		if was != alive {
 			return pkcs11.CKR_OK, false
 		}
 		created, rv = b.bring(fmt.Sprintf("value %d", s.Key), label)
@@ -244,13 +248,19 @@ func (w *world) create(b *bench, s step) (rv pkcs11.RV, made bool) {
 	return rv, true
 }
 
+func (w *world) becomes(o *expectation, f fate) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o.fate = f
+}
+
 // touch destroys, changes or uses an object.
 func (w *world) touch(b *bench, s step, o *expectation) (rv pkcs11.RV) {
 	switch s.Deed {
 	case "destroy":
-		o.fate = unsure
+		w.becomes(o, unsure)
 		if rv = b.g.Destroy(o.id, o.named()); rv == pkcs11.CKR_OK {
-			o.fate = gone
+			w.becomes(o, gone)
 		}
 	case "label":
 		w.mu.Lock()
