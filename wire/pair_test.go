@@ -107,10 +107,15 @@ func TestClosingEndsEveryWait(t *testing.T) {
 	}
 	for name, wait := range waits {
 		t.Run(name, func(t *testing.T) {
-			ours, _ := pairs(t)
+			ours, theirs := pairs(t)
 			ended := make(chan error, 1)
 			go func() { ended <- wait(ours) }()
-			for range 1000 { // so it is likely to have begun; closing ends what begins later, too
+			if name != "reading" { // it has begun; closing ends what begins later, too
+				if _, err := theirs.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 1000 {
 				runtime.Gosched()
 			}
 			ours.Close()
