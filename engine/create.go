@@ -17,6 +17,12 @@ type creation struct {
 	call      wire.Call
 	handles   func() []uint64 // the members' handles, after the call
 
+	// The mechanism that the call names, nil for one that names none, what it is for,
+	// and the size of the key that it is to make, if the call says that.
+	mechanism *pkcs11.Mechanism
+	function  uint64
+	size      keySize
+
 	// aim sets the handles that the call works with to those of a member. Nil:
 	// it works with none.
 	aim func(p *group.Place) (pkcs11.RV, error)
@@ -36,9 +42,21 @@ func (c *creation) run(h *group.Hold) (pkcs11.RV, error) {
 	return c.call.Result(), err
 }
 
+// refused is the answer to a creation that some members of the group could not do.
+func (c *creation) refused() pkcs11.RV {
+	if c.mechanism == nil {
+		return pkcs11.CKR_OK
+	}
+	if rv := c.session.slot.refuses(c.mechanism, c.function); rv != pkcs11.CKR_OK {
+		return rv
+	}
+	return c.session.slot.refusesSize(c.mechanism, c.size)
+}
+
 // GenerateKey is C_GenerateKey.
 func (a *application) GenerateKey(_ context.Context, c *wire.GenerateKey) pkcs11.RV {
-	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c}, c.Session, &c.Key)
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c,
+		mechanism: &c.Mechanism, function: pkcs11.CKF_GENERATE, size: secretSize(&c.Template)}, c.Session, &c.Key)
 }
 
 // CreateObject is C_CreateObject.
@@ -58,6 +76,7 @@ func (a *application) GenerateKeyPair(_ context.Context, c *wire.GenerateKeyPair
 		return rv
 	}
 	made, rv := a.create(creation{session: s, templates: []*pkcs11.Template{&c.Public, &c.Private}, call: c,
+		mechanism: &c.Mechanism, function: pkcs11.CKF_GENERATE_KEY_PAIR, size: pairSize(&c.Public),
 		handles: func() []uint64 { return []uint64{c.PublicKey, c.PrivateKey} }})
 	if rv == pkcs11.CKR_OK {
 		c.PublicKey, c.PrivateKey = made[0].handle, made[1].handle
@@ -100,6 +119,9 @@ func (a *application) create(c creation) ([]*object, pkcs11.RV) {
 	}
 	if some && !c.session.rw {
 		return nil, pkcs11.CKR_SESSION_READ_ONLY
+	}
+	if rv := c.refused(); rv != pkcs11.CKR_OK {
+		return nil, rv
 	}
 	var made []*object
 	var rv pkcs11.RV

@@ -25,7 +25,7 @@ func (a *application) CopyObject(_ context.Context, c *wire.CopyObject) pkcs11.R
 
 // UnwrapKey is C_UnwrapKey.
 func (a *application) UnwrapKey(_ context.Context, c *wire.UnwrapKey) pkcs11.RV {
-	_, with, rv := a.object(c.Session, c.Unwrapping)
+	s, with, rv := a.object(c.Session, c.Unwrapping)
 	switch {
 	case rv == pkcs11.CKR_OBJECT_HANDLE_INVALID:
 		return pkcs11.CKR_UNWRAPPING_KEY_HANDLE_INVALID
@@ -34,7 +34,9 @@ func (a *application) UnwrapKey(_ context.Context, c *wire.UnwrapKey) pkcs11.RV 
 	case c.Mechanism.Absent:
 		return pkcs11.CKR_ARGUMENTS_BAD
 	}
-	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, aim: aim{{with, &c.Unwrapping}}.at}, c.Session, &c.Key)
+	use := aim{{with, &c.Unwrapping}}
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, aim: use.with(s.slot.fit(&c.Mechanism, with)),
+		mechanism: &c.Mechanism, function: pkcs11.CKF_UNWRAP}, c.Session, &c.Key)
 }
 
 // DeriveKey is C_DeriveKey. A mechanism may name a second key in its parameter.
@@ -60,13 +62,14 @@ func (a *application) DeriveKey(_ context.Context, c *wire.DeriveKey) pkcs11.RV 
 		}
 		keys = append(keys, target{o, &second})
 	}
+	use := keys.with(s.slot.fit(&c.Mechanism, base))
 	made, rv := a.createAll(creation{templates: []*pkcs11.Template{&c.Template}, call: c, handles: c.Handles, aim: func(p *group.Place) (pkcs11.RV, error) {
-		rv, err := keys.at(p)
+		rv, err := use(p)
 		if second != 0 {
 			c.Mechanism.Parameter = binary.LittleEndian.AppendUint64(nil, second)
 		}
 		return rv, err
-	}}, c.Session)
+	}, mechanism: &c.Mechanism, function: pkcs11.CKF_DERIVE}, c.Session)
 	if rv == pkcs11.CKR_OK {
 		derived(c, made)
 	}
@@ -111,6 +114,16 @@ func (t aim) at(p *group.Place) (pkcs11.RV, error) {
 	return pkcs11.CKR_OK, nil
 }
 
+// with is at on the members that take the key with the mechanism.
+func (t aim) with(f *fit) func(*group.Place) (pkcs11.RV, error) {
+	return func(p *group.Place) (pkcs11.RV, error) {
+		if err := f.on(p); err != nil {
+			return 0, err
+		}
+		return t.at(p)
+	}
+}
+
 // WrapKey is C_WrapKey.
 func (a *application) WrapKey(_ context.Context, c *wire.WrapKey) pkcs11.RV {
 	s, with, rv := a.object(c.Session, c.Wrapping)
@@ -126,9 +139,13 @@ func (a *application) WrapKey(_ context.Context, c *wire.WrapKey) pkcs11.RV {
 	if key == nil {
 		return pkcs11.CKR_KEY_HANDLE_INVALID
 	}
+	if rv := s.slot.refuses(&c.Mechanism, pkcs11.CKF_WRAP); rv != pkcs11.CKR_OK {
+		return rv
+	}
+	fit := s.slot.fit(&c.Mechanism, with)
 	call := wire.WrapKey{Mechanism: c.Mechanism, WrappedRoom: c.WrappedRoom}
 	rv, err := s.slot.group.Do(wire.Use, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
-		rv, err := aim{{with, &call.Wrapping}, {key, &call.Key}}.at(p)
+		rv, err := aim{{with, &call.Wrapping}, {key, &call.Key}}.with(fit)(p)
 		if err != nil || rv != pkcs11.CKR_OK {
 			return rv, err
 		}
@@ -136,7 +153,7 @@ func (a *application) WrapKey(_ context.Context, c *wire.WrapKey) pkcs11.RV {
 		c.Wrapped, c.Returned = call.Wrapped, call.Returned
 		return call.RV, err
 	})
-	return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
+	return s.slot.gone(err, rv, fit.or(pkcs11.CKR_KEY_HANDLE_INVALID))
 }
 
 // GetObjectSize is C_GetObjectSize, as the primary has the object.

@@ -39,7 +39,7 @@ func (s *session) perform(op *operation, call wire.Call, multipart bool) pkcs11.
 			return rv, err
 		})
 	})
-	return answerOf(s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID))
+	return answerOf(s.slot.gone(err, rv, op.fit.or(pkcs11.CKR_KEY_HANDLE_INVALID)))
 }
 
 // repeat begins the operation in a fresh member session, feeds it what was fed

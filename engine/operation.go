@@ -28,12 +28,22 @@ const (
 	kinds
 )
 
+// function is what a mechanism must be for (a flag of CK_MECHANISM_INFO).
+func (k kind) function() uint64 {
+	return [...]uint64{
+		encrypting: pkcs11.CKF_ENCRYPT, decrypting: pkcs11.CKF_DECRYPT, digesting: pkcs11.CKF_DIGEST,
+		signing: pkcs11.CKF_SIGN, verifying: pkcs11.CKF_VERIFY,
+		signRecovering: pkcs11.CKF_SIGN_RECOVER, verifyRecovering: pkcs11.CKF_VERIFY_RECOVER,
+	}[k]
+}
+
 // An operation is one that an Init began. Its state is kept here, by the
 // standard's rules; a member learns of it when it is needed.
 type operation struct {
 	kind      kind
 	mechanism pkcs11.Mechanism
 	key       *object // nil for digests
+	fit       *fit    // the members for this key; nil: all that have it
 
 	// busy is set while a call of the operation is under way; a second one
 	// then gets CKR_OPERATION_ACTIVE. Guarded by session.mu; what follows
@@ -110,6 +120,9 @@ func (op *operation) withKey(p *group.Place, use func(key uint64) (pkcs11.RV, er
 	if op.key == nil {
 		return use(0)
 	}
+	if err := op.fit.on(p); err != nil {
+		return 0, err
+	}
 	return op.key.onTried(p, use)
 }
 
@@ -165,12 +178,12 @@ func (a *application) beginOperation(handle uint64, k kind, m pkcs11.Mechanism, 
 	}
 	s.active[k] = op
 	s.mu.Unlock()
-	switch {
-	case s.slot.isProven(op):
-	case s.slot.someLack(m.Type):
-		rv = pkcs11.CKR_MECHANISM_INVALID
-	default:
-		rv = s.prove(op)
+	// Also of what worked before: a member that lacks it may have come since.
+	if rv = s.slot.refuses(&m, k.function()); rv == pkcs11.CKR_OK {
+		op.fit = s.slot.fit(&m, op.key)
+		if !s.slot.isProven(op) {
+			rv = s.prove(op)
+		}
 	}
 	s.finish(op, rv == pkcs11.CKR_OK)
 	return op, rv
@@ -199,7 +212,7 @@ func (s *session) prove(op *operation) pkcs11.RV {
 	if rv == pkcs11.CKR_OK && err == nil && op.returned == nil {
 		s.slot.setProven(op)
 	}
-	return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
+	return s.slot.gone(err, rv, op.fit.or(pkcs11.CKR_KEY_HANDLE_INVALID))
 }
 
 // returnedBy is a copy of what a token wrote into the parameter, nil if nothing.

@@ -65,7 +65,7 @@ func (s *session) runOnce(op *operation, call wire.Call) pkcs11.RV {
 			return call.Result(), err
 		})
 	})
-	return answerOf(s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID))
+	return answerOf(s.slot.gone(err, rv, op.fit.or(pkcs11.CKR_KEY_HANDLE_INVALID)))
 }
 
 // Encrypt is C_Encrypt.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"oneslot.dev/oneslot/config"
 	"oneslot.dev/oneslot/group"
@@ -36,6 +37,7 @@ type slot struct {
 
 	proven    sync.Map // mechanisms without a key that worked once: proof → struct{}
 	returning sync.Map // mechanisms that a token chose an IV for, by type
+	offered   atomic.Pointer[offers]
 
 	defined map[string]config.Member // the members of a group as they were defined; only reload.go changes it
 
@@ -203,84 +205,4 @@ func (s *slot) virtualToken(about []*wire.Description) pkcs11.TokenInfo {
 	pkcs11.Pad(t.Serial[:], s.virtual.Serial())
 	pkcs11.Pad(t.UTCTime[:], "")
 	return t
-}
-
-// mechanisms is what the slot offers: what all its tokens offer and oneslot can
-// carry (rule G8). It does not shrink when a member is merely away.
-func (s *slot) mechanisms() []wire.OfferedMechanism {
-	about := s.about()
-	if len(about) == 0 {
-		return nil
-	}
-	offered := []wire.OfferedMechanism{}
-	for _, m := range about[0].Mechanisms {
-		all := m.Type.Carried()
-		for _, d := range about[1:] {
-			i := slices.IndexFunc(d.Mechanisms, func(o wire.OfferedMechanism) bool { return o.Type == m.Type })
-			if i < 0 {
-				all = false
-				break
-			}
-			other := d.Mechanisms[i].Info
-			m.Info.MinKeySize = max(m.Info.MinKeySize, other.MinKeySize)
-			m.Info.MaxKeySize = min(m.Info.MaxKeySize, other.MaxKeySize)
-			m.Info.Flags &= other.Flags
-		}
-		if all {
-			offered = append(offered, m)
-		}
-	}
-	return offered
-}
-
-// someLack says whether a mechanism is offered by some members of a group and not by
-// others: it is not listed, and would work or not as the balance has it (field-K6).
-func (s *slot) someLack(kind pkcs11.MechanismType) bool {
-	if s.virtual == nil {
-		return false
-	}
-	about, have := s.about(), 0
-	for _, d := range about {
-		if slices.ContainsFunc(d.Mechanisms, func(o wire.OfferedMechanism) bool { return o.Type == kind }) {
-			have++
-		}
-	}
-	return have > 0 && have < len(about)
-}
-
-// GetMechanismList is C_GetMechanismList.
-func (a *application) GetMechanismList(_ context.Context, c *wire.GetMechanismList) pkcs11.RV {
-	s, rv := a.slot(c.Slot)
-	if rv != pkcs11.CKR_OK {
-		return rv
-	}
-	offered := s.mechanisms()
-	if offered == nil {
-		return pkcs11.CKR_TOKEN_NOT_PRESENT
-	}
-	list := make([]uint64, len(offered))
-	for i, m := range offered {
-		list[i] = uint64(m.Type)
-	}
-	c.Mechanisms, rv = c.MechanismsRoom.FitUlongs(list)
-	return rv
-}
-
-// GetMechanismInfo is C_GetMechanismInfo.
-func (a *application) GetMechanismInfo(_ context.Context, c *wire.GetMechanismInfo) pkcs11.RV {
-	s, rv := a.slot(c.Slot)
-	if rv != pkcs11.CKR_OK {
-		return rv
-	}
-	offered := s.mechanisms()
-	if offered == nil {
-		return pkcs11.CKR_TOKEN_NOT_PRESENT
-	}
-	for _, m := range offered {
-		if uint64(m.Type) == c.Kind {
-			c.Info = m.Info
-			return pkcs11.CKR_OK
-		}
-	}
-	return pkcs11.CKR_MECHANISM_INVALID
 }

@@ -62,6 +62,9 @@ func (g *Group) awaitArrivals(enough func() bool) (waited bool) {
 // to: then there may be more to find than before.
 func (g *Group) AwaitArrivals() bool { return g.awaitArrivals(func() bool { return false }) }
 
+// Told counts what changed in what About returns: it is the same as long as that is.
+func (g *Group) Told() uint64 { return g.told.Load() }
+
 // About is what the tokens of the group said of themselves. While members start
 // it waits for what they say, since it is to stay the same (G3, G8).
 func (g *Group) About() (about []*wire.Description) {

@@ -34,6 +34,9 @@ func (p *Place) Epoch() uint64 { return p.link.epoch }
 // Name is the member's name.
 func (p *Place) Name() string { return p.seat.member.Name() }
 
+// About is what the member's token said of itself on this connection.
+func (p *Place) About() *wire.Description { return p.link.conn.Token() }
+
 // Do runs calls in one message, in a session where nothing is active.
 func (p *Place) Do(calls ...wire.Call) (int, error) {
 	return p.link.do(context.Background(), p.g.limits(calls), calls...)

@@ -26,6 +26,8 @@ type Group struct {
 	report  func(Event)
 	by      string // marks the records that it rewrites
 
+	told atomic.Uint64 // counts what changed in what is known of the tokens
+
 	ctx   context.Context // ends with Close
 	stop  context.CancelFunc
 	lives sync.WaitGroup // the goroutines of seats

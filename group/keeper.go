@@ -96,6 +96,7 @@ func (g *Group) connect(s *seat) (*link, error) {
 	}
 	g.mu.Lock()
 	s.link, s.serial, s.about, s.login = l, serial, about, 0
+	g.told.Add(1)
 	event := g.move(s, Syncing, nil)
 	g.mu.Unlock()
 	g.report(event)

@@ -70,6 +70,7 @@ func (g *Group) Renew() {
 	for _, l := range g.readyBut(nil) {
 		g.mu.Lock()
 		l.seat.serial, l.seat.about = "", nil
+		g.told.Add(1)
 		g.mu.Unlock()
 		g.drop(l, fmt.Errorf("the token was initialised"))
 		l.seat.wake()

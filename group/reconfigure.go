@@ -60,6 +60,7 @@ func (g *Group) Reconfigure(options config.Group, members []member.Member) {
 		g.seats = append(g.seats, s)
 	}
 	g.last = len(g.seats) - 1
+	g.told.Add(1)
 	g.moment.admissions++ // who is just becoming ready compares once more
 	var leaving []*seat
 	for _, s := range old {

@@ -9,36 +9,10 @@ import (
 	"oneslot.dev/oneslot/pkcs11"
 )
 
-// A curve is what is needed to read a point on it.
-type curve struct {
-	name  string
-	bits  uint64
-	plain int // length of a point of Edwards or Montgomery curves
-}
+// A curve reads points on it.
+type curve struct{ pkcs11.Curve }
 
-// curves by their parameters in DER. Edwards and Montgomery curves are named by
-// an OID or by a string, before and since PKCS#11 3.0.
-var curves = map[string]curve{
-	"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x01":     {"P-192", 192, 0},
-	"\x06\x05\x2b\x81\x04\x00\x21":                 {"P-224", 224, 0},
-	"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07":     {"P-256", 256, 0},
-	"\x06\x05\x2b\x81\x04\x00\x22":                 {"P-384", 384, 0},
-	"\x06\x05\x2b\x81\x04\x00\x23":                 {"P-521", 521, 0},
-	"\x06\x05\x2b\x81\x04\x00\x0a":                 {"secp256k1", 256, 0},
-	"\x06\x09\x2b\x24\x03\x03\x02\x08\x01\x01\x07": {"brainpoolP256r1", 256, 0},
-	"\x06\x09\x2b\x24\x03\x03\x02\x08\x01\x01\x0b": {"brainpoolP384r1", 384, 0},
-	"\x06\x09\x2b\x24\x03\x03\x02\x08\x01\x01\x0d": {"brainpoolP512r1", 512, 0},
-	"\x06\x03\x2b\x65\x70":                         {"Ed25519", 255, 32},
-	"\x13\x0cedwards25519":                         {"Ed25519", 255, 32},
-	"\x06\x03\x2b\x65\x71":                         {"Ed448", 448, 57},
-	"\x13\x0aedwards448":                           {"Ed448", 448, 57},
-	"\x06\x03\x2b\x65\x6e":                         {"X25519", 255, 32},
-	"\x13\x0acurve25519":                           {"X25519", 255, 32},
-	"\x06\x03\x2b\x65\x6f":                         {"X448", 448, 56},
-	"\x13\x08curve448":                             {"X448", 448, 56},
-}
-
-func curveOf(params []byte) curve { return curves[string(params)] }
+func curveOf(params []byte) curve { return curve{pkcs11.CurveOf(params)} }
 
 // curvePoint returns the curve and the point on it in one form, whichever the
 // token uses (field report K2): DER octet string, uncompressed or compressed
@@ -47,8 +21,8 @@ func curveOf(params []byte) curve { return curves[string(params)] }
 func curvePoint(t pkcs11.Template) (params, point []byte) {
 	params = t.Bytes(pkcs11.CKA_EC_PARAMS)
 	c := curveOf(params)
-	if c.name != "" {
-		params = []byte(c.name)
+	if c.Name != "" {
+		params = []byte(c.Name)
 	}
 	if point = decodePoint(c, t.Bytes(pkcs11.CKA_EC_POINT)); point != nil {
 		return params, point
@@ -92,13 +66,13 @@ func decodePoint(c curve, value []byte) []byte {
 // raw is decodePoint for a point that is not wrapped up in DER. On a curve of
 // known size only the right length is a point; on others the form decides.
 func (c curve) raw(value []byte) []byte {
-	n := int(c.bits+7) / 8
+	n := int(c.Bits+7) / 8
 	switch {
 	case len(value) == 0:
 		return nil
-	case c.plain > 0 && len(value) == c.plain:
+	case c.Plain > 0 && len(value) == c.Plain:
 		return value
-	case c.plain > 0:
+	case c.Plain > 0:
 		return nil
 	case n > 0 && len(value) == 2*n+1 && value[0] == 4:
 		return value

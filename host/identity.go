@@ -163,7 +163,7 @@ func (k *known) describe() {
 	case t.Find(pkcs11.CKA_MODULUS) != nil:
 		k.Size = bits(t.Bytes(pkcs11.CKA_MODULUS))
 	case t.Find(pkcs11.CKA_EC_PARAMS) != nil:
-		k.Size = curveOf(t.Bytes(pkcs11.CKA_EC_PARAMS)).bits
+		k.Size = curveOf(t.Bytes(pkcs11.CKA_EC_PARAMS)).Bits
 	case t.Find(pkcs11.CKA_PRIME) != nil:
 		k.Size = bits(t.Bytes(pkcs11.CKA_PRIME))
 	}

@@ -49,7 +49,7 @@ func publicInfo(keyType uint64, params, point []byte) []byte {
 	}
 	a := algorithm{OID: oidEC, Parameters: asn1.RawValue{FullBytes: params}}
 	if keyType != pkcs11.CKK_EC {
-		oid, ok := oidsOfName[curveOf(params).name]
+		oid, ok := oidsOfName[curveOf(params).Name]
 		if !ok {
 			return nil
 		}
@@ -83,11 +83,11 @@ func withPublicInfo(t pkcs11.Template) pkcs11.Template {
 
 // pointOf is the point of a private value, nil on curves that Go does not know.
 func pointOf(c curve, value []byte) []byte {
-	if c.name == "Ed25519" && len(value) == ed25519.SeedSize {
+	if c.Name == "Ed25519" && len(value) == ed25519.SeedSize {
 		return ed25519.NewKeyFromSeed(value).Public().(ed25519.PublicKey)
 	}
-	on := map[string]ecdh.Curve{"P-256": ecdh.P256(), "P-384": ecdh.P384(), "P-521": ecdh.P521()}[c.name]
-	n := int(c.bits+7) / 8
+	on := map[string]ecdh.Curve{"P-256": ecdh.P256(), "P-384": ecdh.P384(), "P-521": ecdh.P521()}[c.Name]
+	n := int(c.Bits+7) / 8
 	if on == nil || len(trim(value)) > n {
 		return nil
 	}

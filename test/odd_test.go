@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	p11 "github.com/miekg/pkcs11"
+
+	"oneslot.dev/oneslot/test/token"
 )
 
 // odd has a member use odd.c in place of SoftHSM itself, with these variables. Engines
@@ -52,7 +54,7 @@ func TestMembersRenumberTheirSlots(t *testing.T) {
 // to blame for it.
 func TestMembersWithOtherMechanisms(t *testing.T) {
 	w := newWorld(t, 2)
-	w.odd("b", fmt.Sprintf("ODD_WITHOUT=%#x", p11.CKM_ECDSA))
+	w.odd("b", fmt.Sprintf("ODD_WITHOUT=%#x,%#x,%#x,%#x", p11.CKM_ECDSA, p11.CKM_AES_KEY_GEN, p11.CKM_ECDH1_DERIVE, p11.CKM_DSA_KEY_PAIR_GEN))
 	a := w.login()
 	_, rsa := a.rsa()
 	pair, err := a.EC(a.s)
@@ -75,6 +77,18 @@ func TestMembersWithOtherMechanisms(t *testing.T) {
 			t.Errorf("C_SignInit: %v", err)
 		}
 	}
+	invalid := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, p11.Error(p11.CKR_MECHANISM_INVALID)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err = a.GenerateKey(a.s, simple(p11.CKM_AES_KEY_GEN), []*p11.Attribute{p11.NewAttribute(p11.CKA_VALUE_LEN, 32)})
+	invalid("C_GenerateKey", err)
+	_, _, err = a.GenerateKeyPair(a.s, simple(p11.CKM_DSA_KEY_PAIR_GEN), nil, nil)
+	invalid("C_GenerateKeyPair", err)
+	_, err = a.DeriveKey(a.s, []*p11.Mechanism{p11.NewMechanism(p11.CKM_ECDH1_DERIVE, p11.NewECDH1DeriveParams(p11.CKD_NULL, nil, make([]byte, 65)))}, pair.Private, nil)
+	invalid("C_DeriveKey", err)
 	a.use(rsa)
 	if strings.Contains(w.log(), "event=member-down") {
 		t.Error("a member was dropped")
@@ -83,6 +97,35 @@ func TestMembersWithOtherMechanisms(t *testing.T) {
 	w.must(w.Gone("b"))
 	if after := offered(); len(after) != len(before) {
 		t.Errorf("%d mechanisms without b, %d with it", len(after), len(before))
+	}
+}
+
+// G8, K8; field-K6: a key that one member finds too small is not made, and one that was
+// made before is used on the other.
+func TestMembersWithOtherKeySizes(t *testing.T) {
+	w := newWorld(t, 2)
+	onToken := p11.NewAttribute(p11.CKA_TOKEN, true)
+	small := []*p11.Attribute{p11.NewAttribute(p11.CKA_MODULUS_BITS, 1024), p11.NewAttribute(p11.CKA_PUBLIC_EXPONENT, []byte{1, 0, 1})}
+	a := w.login()
+	_, _, err := a.GenerateKeyPair(a.s, simple(p11.CKM_RSA_PKCS_KEY_PAIR_GEN), append(small, onToken, token.Label("small")),
+		[]*p11.Attribute{onToken, token.Label("small"), p11.NewAttribute(p11.CKA_SIGN, true)})
+	w.must(err)
+	w.odd("b", "ODD_RSA=2048")
+	a.restart()
+	w.must(w.Ready())
+	key := a.one(p11.CKO_PRIVATE_KEY, "small")
+	for range 3 * len(w.Members) {
+		w.must(a.SignInit(a.s, simple(p11.CKM_SHA256_RSA_PKCS), key))
+		_, err := a.Sign(a.s, []byte("data"))
+		w.must(err)
+	}
+	if _, _, err := a.GenerateKeyPair(a.s, simple(p11.CKM_RSA_PKCS_KEY_PAIR_GEN), small, nil); !errors.Is(err, p11.Error(p11.CKR_KEY_SIZE_RANGE)) {
+		t.Errorf("C_GenerateKeyPair of 1024 bits: %v", err)
+	}
+	_, rsa := a.rsa() // of 2048 bits
+	a.use(rsa)
+	if strings.Contains(w.log(), "event=member-down") {
+		t.Error("a member was dropped")
 	}
 }
 

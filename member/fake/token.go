@@ -34,6 +34,7 @@ type Token struct {
 	slow     time.Duration
 	renumber bool
 	useOnly  bool
+	offers   []wire.OfferedMechanism
 }
 
 type object struct {
@@ -103,6 +104,13 @@ func (t *Token) UseOnly(only bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.useOnly = only
+}
+
+// Offer sets the mechanisms that the token lists; a new one lists none.
+func (t *Token) Offer(list ...wire.OfferedMechanism) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.offers = list
 }
 
 // SetDomain makes the token a member of a domain, or of none.
@@ -200,6 +208,7 @@ func (s *session) Describe(_ context.Context, c *wire.Describe) pkcs11.RV {
 	c.Token.Domain = []byte(s.life.token.domain)
 	c.Token.Cloning = len(c.Token.Domain) > 0
 	c.Token.UseOnly = s.life.token.useOnly
+	c.Token.Mechanisms = slices.Clone(s.life.token.offers)
 	return pkcs11.CKR_OK
 }
 

@@ -7,7 +7,8 @@
  *              from there ends its process in that call: before it acts if the file
  *              says "before", otherwise after it did.
  * ODD_SLOTS    slots have other numbers in each process.
- * ODD_WITHOUT  a mechanism that the token does not have.
+ * ODD_WITHOUT  mechanisms that the token does not have, with commas between.
+ * ODD_RSA      the bits that an RSA key has at least to be used there.
  * ODD_PINPAD   a file: the token takes its PIN by a pad of its own, and each login
  *              there leaves a byte in the file.
  */
@@ -107,9 +108,23 @@ static CK_RV session_info(CK_SESSION_HANDLE s, CK_SESSION_INFO *info)
 
 static int without(CK_MECHANISM_TYPE m)
 {
-	const char *name = getenv("ODD_WITHOUT");
+	const char *list = getenv("ODD_WITHOUT");
 
-	return name && strtoul(name, NULL, 0) == m;
+	while (list && *list) {
+		char *end;
+
+		if (strtoul(list, &end, 0) == m)
+			return 1;
+		list = *end == ',' ? end + 1 : "";
+	}
+	return 0;
+}
+
+static CK_ULONG rsa_bits(void) { return getenv("ODD_RSA") ? strtoul(getenv("ODD_RSA"), NULL, 0) : 0; }
+
+static int is_rsa(CK_MECHANISM_TYPE m)
+{
+	return m == CKM_RSA_PKCS_KEY_PAIR_GEN || m == CKM_RSA_PKCS || m == CKM_SHA256_RSA_PKCS;
 }
 
 static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE *out, CK_ULONG *n)
@@ -132,12 +147,23 @@ static CK_RV mechanism_list(CK_SLOT_ID slot, CK_MECHANISM_TYPE *out, CK_ULONG *n
 
 static CK_RV mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE m, CK_MECHANISM_INFO *info)
 {
-	return without(m) ? CKR_MECHANISM_INVALID : soft->C_GetMechanismInfo(slot - added(), m, info);
+	CK_RV rv = without(m) ? CKR_MECHANISM_INVALID : soft->C_GetMechanismInfo(slot - added(), m, info);
+
+	if (rv == CKR_OK && is_rsa(m) && info->ulMinKeySize < rsa_bits())
+		info->ulMinKeySize = rsa_bits();
+	return rv;
 }
 
 static CK_RV sign_init(CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_OBJECT_HANDLE key)
 {
-	return without(m->mechanism) ? CKR_MECHANISM_INVALID : soft->C_SignInit(s, m, key);
+	CK_ATTRIBUTE modulus = { CKA_MODULUS, NULL, 0 };
+
+	if (without(m->mechanism))
+		return CKR_MECHANISM_INVALID;
+	if (is_rsa(m->mechanism) && soft->C_GetAttributeValue(s, key, &modulus, 1) == CKR_OK &&
+	    modulus.ulValueLen * 8 < rsa_bits())
+		return CKR_KEY_SIZE_RANGE;
+	return soft->C_SignInit(s, m, key);
 }
 
 static CK_RV login(CK_SESSION_HANDLE s, CK_USER_TYPE user, CK_UTF8CHAR *pin, CK_ULONG n)
