@@ -45,6 +45,10 @@ const (
 	RefusedFull        RefusalCode = "too-many-connections"
 	RefusedDraining    RefusalCode = "draining"
 	RefusedOutOfOrder  RefusalCode = "appliance-out-of-order" // its log says why
+
+	// RefusedUnavailable comes later than the others: the token is looked for
+	// when the client is in. The first stream ends with it.
+	RefusedUnavailable RefusalCode = "token-unavailable"
 )
 
 // Knock says which token is wanted, and waits to be let in. It is a *Refusal if

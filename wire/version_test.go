@@ -26,7 +26,7 @@ var greetings = map[int]struct {
 		"oneslot 1 engine ca\n", "oneslot 1 welcome\n", "oneslot 1 refused token-not-granted not yours\n",
 		[]RefusalCode{
 			"appliance-out-of-order", "certificate-expired", "certificate-invalid", "certificate-revoked", "draining", "malformed",
-			"role", "token-not-granted", "too-many-connections", "unknown-client", "version",
+			"role", "token-not-granted", "token-unavailable", "too-many-connections", "unknown-client", "version",
 		},
 	},
 }

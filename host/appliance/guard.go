@@ -4,6 +4,7 @@ package appliance
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -48,13 +49,20 @@ func (g *guard) Open(view wire.View) (wire.HostSession, error) {
 		return nil, pkcs11.CKR_SESSION_COUNT
 	}
 	session, err := g.host.Open(view)
-	if err != nil {
-		g.sessions.Add(-1)
-		g.broken.Do(func() { g.log.Error("token-unavailable", "reason", err) })
+	if err == nil {
+		return &guarded{HostSession: session, guard: g}, nil
+	}
+	g.sessions.Add(-1)
+	g.broken.Do(func() { g.log.Error("token-unavailable", "reason", err) })
+	if errors.As(err, new(pkcs11.RV)) {
 		return nil, err
 	}
-	return &guarded{HostSession: session, guard: g}, nil
+	// The reason names files and other tokens, which are no client's business.
+	return nil, unavailable
 }
+
+var unavailable = &wire.Refusal{Code: wire.RefusedUnavailable,
+	Text: "the token, or the vendor's module for it, cannot be had: the appliance's operator finds the reason in its log"}
 
 // idle is how long no call of the client has been under way.
 func (g *guard) idle() time.Duration {

@@ -286,6 +286,8 @@ func TestVendorModulesThatMisbehave(t *testing.T) {
 	crash := library(t, `#include <stdlib.h>
 		#include <stdio.h>
 		__attribute__((constructor)) static void load(void) { fputs("vendor: no licence\n", stderr); abort(); }`)
+	exit := library(t, `#include <stdlib.h>
+		__attribute__((constructor)) static void load(void) { exit(3); }`)
 	chatty := library(t, `#include <dlfcn.h>
 		#include <stdio.h>
 		long C_GetFunctionList(void *list) {
@@ -295,24 +297,30 @@ func TestVendorModulesThatMisbehave(t *testing.T) {
 		}`)
 	b := start(t, func(c *appliance.Config) {
 		ca := c.Tokens[0]
-		for name, module := range map[string]string{"missing": "/nowhere/m.so", "crash": crash, "chatty": chatty} {
+		for name, module := range map[string]string{"missing": "/nowhere/m.so", "crash": crash, "exit": exit, "chatty": chatty} {
 			c.Tokens = append(c.Tokens, appliance.Token{Name: name, Module: module, Label: "ca", Env: ca.Env})
 		}
 		c.Tokens = append(c.Tokens, appliance.Token{Name: "absent", Module: hosttest.SoftHSM, Label: "absent", Env: ca.Env})
 	})
-	web := b.client("web", ca, appliance.Grant{Token: "missing"}, appliance.Grant{Token: "crash"},
+	web := b.client("web", ca, appliance.Grant{Token: "missing"}, appliance.Grant{Token: "crash"}, appliance.Grant{Token: "exit"},
 		appliance.Grant{Token: "chatty"}, appliance.Grant{Token: "absent"})
 	inside := web.connect()
 
-	if why := web.refused("missing"); !strings.Contains(why, "/nowhere/m.so") {
-		t.Errorf("missing: %q", why)
+	// What files and what other tokens the appliance has is no client's business.
+	for _, token := range []string{"missing", "absent"} {
+		if why := web.refused(token); !strings.Contains(why, "refused: "+string(wire.RefusedUnavailable)) || strings.Contains(why, ".so") || strings.Contains(why, "serial") {
+			t.Errorf("%s: %q", token, why)
+		}
 	}
 	b.tells("token-unavailable", "token=missing", "client=web", "/nowhere/m.so")
-	if why := web.refused("absent"); !strings.Contains(why, `token "absent" is not there`) {
-		t.Errorf("absent: %q", why)
+	b.tells("token-unavailable", "token=absent", "client=web", `token \"absent\" is not there`)
+	for _, token := range []string{"crash", "exit"} {
+		if why := web.refused(token); !strings.Contains(why, ": connection-ended: ") {
+			t.Errorf("%s: %q", token, why)
+		}
 	}
-	web.refused("crash")
 	b.tells("connection-ended-abnormally", "client=web", "from=127.0.0.1", "no licence")
+	b.tells("connection-ended-abnormally", "client=web", "from=127.0.0.1", "exit status 3")
 	conn, err := web.member("chatty").Connect(t.Context())
 	if err != nil {
 		t.Fatalf("chatty: %v", err)

@@ -74,7 +74,28 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 		made.Close()
 		return nil, &member.Fault{Member: m.config.Name, Err: ctx.Err()}
 	}
+	if err != nil && ctx.Err() == nil {
+		return nil, &member.Fault{Member: m.config.Name, Err: m.inside(client.Err(), err)}
+	}
 	return made, err
+}
+
+// endedInside is the code of a connection that the appliance let in and that was
+// gone before the token had described itself. An appliance cannot say it: who
+// would is gone.
+const endedInside = "connection-ended"
+
+// inside says why there is no token behind a connection that the appliance let
+// in. gone is why the connection is, if it is.
+func (m *Member) inside(gone, err error) error {
+	var fault *member.Fault
+	if errors.As(err, &fault) {
+		err = fault.Err
+	}
+	if gone != nil && !errors.Is(gone, wire.ErrClosed) {
+		return fmt.Errorf("%s: %s: the appliance let this client in, and its process for it ended before it had the token: the vendor's module may have crashed; the appliance's log says: %w", m.config.Address, endedInside, gone)
+	}
+	return fmt.Errorf("%s: %w", m.config.Address, err)
 }
 
 // enter returns a connection on which the appliance has let this client in.
