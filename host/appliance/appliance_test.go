@@ -257,6 +257,24 @@ func TestTheRegisterIsReadAgain(t *testing.T) {
 	late.works()
 }
 
+// Registered by telephone, with the fingerprint alone: when the client has come, the
+// register shows when its certificate ends.
+func TestExpiryOfAFingerprintIsLearnt(t *testing.T) {
+	b := start(t, nil)
+	web := b.client("web")
+	err := b.register.Change("web", func(*appliance.Client) (*appliance.Client, error) {
+		return &appliance.Client{Name: "web", Certificates: []appliance.Certificate{{Fingerprint: web.print}}, Grants: []appliance.Grant{ca}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web.connect().works()
+	c, err := b.register.Client("web")
+	if err != nil || c.Expires().IsZero() {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 // shortLived is a client that is connected, and whose certificate soon ends: later
 // than it takes to connect, on this machine.
 func (b *bench) shortLived(grants ...appliance.Grant) (*client, *application) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +97,56 @@ func TestTheApplianceWarnsAhead(t *testing.T) {
 			t.Errorf("no word of a certificate that is gone:\n%s", text)
 		}
 	})
+}
+
+// By telephone the register learns a fingerprint alone. When the client comes, its
+// certificate says when it ends, and the operator is told (N1, field-L9).
+func TestTheRegisterLearnsWhenACertificateEnds(t *testing.T) {
+	folder := t.TempDir()
+	r := Register(folder)
+	cert, err := certificate.WriteNew(certificate.Wish{Name: "web", Valid: 10 * day}, filepath.Join(folder, "web.crt"), filepath.Join(folder, "web.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &Client{Name: "web", Certificates: []Certificate{{Fingerprint: certificate.Fingerprint{1}}, {Fingerprint: certificate.Of(cert)}}, Grants: []Grant{{Token: "ca", ReadOnly: true}}}
+	if err := r.Change("web", func(*Client) (*Client, error) { return web, nil }); err != nil {
+		t.Fatal(err)
+	}
+	ends := func() (ends []time.Time) {
+		t.Helper()
+		c, err := r.Client("web")
+		if err != nil || len(c.Certificates) != 2 || len(c.Grants) != 1 || !c.Grants[0].ReadOnly {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		return []time.Time{c.Certificates[0].Expires, c.Certificates[1].Expires}
+	}
+
+	// An operator is at work with it: nobody waits for that.
+	lock, err := os.Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.learn(web, cert); err != nil || !ends()[1].IsZero() {
+		t.Errorf("under an operator's lock: %v, %v", ends(), err)
+	}
+	lock.Close()
+	if err := r.learn(web, cert); err != nil || !ends()[0].IsZero() || !ends()[1].Equal(cert.NotAfter) {
+		t.Errorf("%v, %v: the second ends at %v", ends(), err, cert.NotAfter)
+	}
+
+	// Removed since it came in: it does not come back.
+	if err := r.Change("web", func(*Client) (*Client, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.learn(web, cert); err != nil {
+		t.Error(err)
+	}
+	if c, err := r.Client("web"); c != nil || err != nil {
+		t.Errorf("a client that was removed is there again: %v, %v", c, err)
+	}
 }
 
 // logged is a log that is written while it is read.

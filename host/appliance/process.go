@@ -121,6 +121,7 @@ func (p *process) serve(conn *tls.Conn, draining bool) error {
 	if err != nil {
 		return p.refuse(conn, err)
 	}
+	p.note(d.client)
 	tries, err := Register(p.config.Register).tries(d.client.Name, &p.config.Limits)
 	if err != nil {
 		return p.refuse(conn, err)
@@ -143,6 +144,18 @@ func (p *process) serve(conn *tls.Conn, draining bool) error {
 	audit.flush()
 	p.log.Info("client-disconnected", "reason", why, "after", time.Since(begin).Round(time.Millisecond), "calls", audit.calls())
 	return nil
+}
+
+// note keeps in mind when the client's certificate ends, and says so if nobody
+// else will: of who is known by an authority, the register knows no certificate.
+func (p *process) note(c *Client) {
+	if c.knownBy(certificate.Of(p.cert)) {
+		if err := Register(p.config.Register).learn(c, p.cert); err != nil {
+			p.log.Warn("register-not-written", "reason", err) // the expiry stays unknown
+		}
+	} else if text := certificate.Warning(p.cert.NotAfter, time.Now()); text != "" {
+		p.log.Warn("certificate-expires", "whose", "client "+c.Name, "when", text)
+	}
 }
 
 // settle gives up what the connection does not need, before a line of the

@@ -4,6 +4,7 @@ package appliance
 
 import (
 	"bytes"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -172,6 +173,10 @@ func (r Register) file(name string) string { return filepath.Join(string(r), nam
 // Change changes the entry of a client under a lock: change gets nil if there is
 // none, and returns what shall be there, nil for nothing.
 func (r Register) Change(name string, change func(*Client) (*Client, error)) error {
+	return r.change(name, syscall.LOCK_EX, change)
+}
+
+func (r Register) change(name string, how int, change func(*Client) (*Client, error)) error {
 	if err := os.MkdirAll(string(r), 0o750); err != nil {
 		return fmt.Errorf("register: %w", err)
 	}
@@ -180,7 +185,7 @@ func (r Register) Change(name string, change func(*Client) (*Client, error)) err
 		return fmt.Errorf("register: %w", err)
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+	if err := syscall.Flock(int(lock.Fd()), how); err != nil {
 		return fmt.Errorf("register %s: not locked: %w", string(r), err)
 	}
 	before, err := r.Client(name)
@@ -206,6 +211,36 @@ func (r Register) Change(name string, change func(*Client) (*Client, error)) err
 		return fmt.Errorf("register: %w", err)
 	}
 	return os.Rename(fresh, r.file(name))
+}
+
+// errNothing ends a Change that has nothing to change.
+var errNothing = errors.New("nothing to change")
+
+// learn notes when a certificate of a client ends, if the register does not know:
+// by telephone only the fingerprint is told, and whoever shows the certificate
+// proves the rest. While an operator changes the register it is left to the next
+// connection.
+func (r Register) learn(c *Client, cert *x509.Certificate) error {
+	print := certificate.Of(cert)
+	unknown := func(k Certificate) bool { return k.Fingerprint == print && k.Expires.IsZero() }
+	if !slices.ContainsFunc(c.Certificates, unknown) {
+		return nil
+	}
+	err := r.change(c.Name, syscall.LOCK_EX|syscall.LOCK_NB, func(now *Client) (*Client, error) {
+		if now == nil {
+			return nil, errNothing
+		}
+		at := slices.IndexFunc(now.Certificates, unknown)
+		if at < 0 {
+			return nil, errNothing
+		}
+		now.Certificates[at].Expires = cert.NotAfter.UTC()
+		return now, nil
+	})
+	if errors.Is(err, errNothing) || errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil
+	}
+	return err
 }
 
 // Owner is the client that is known by a certificate, nil if there is none.

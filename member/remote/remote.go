@@ -93,7 +93,7 @@ func (m *Member) inside(gone, err error) error {
 		err = fault.Err
 	}
 	if gone != nil && !errors.Is(gone, wire.ErrClosed) {
-		return fmt.Errorf("%s: %s: the appliance let this client in, and its process for it ended before it had the token: the vendor's module may have crashed; the appliance's log says: %w", m.config.Address, endedInside, gone)
+		return fmt.Errorf("%s: %s: the appliance let this client in, and its process for it ended before it had the token: the vendor's module may have crashed; the appliance's log says more (%w)", m.config.Address, endedInside, gone)
 	}
 	return fmt.Errorf("%s: %w", m.config.Address, err)
 }
