@@ -107,14 +107,18 @@ func (r Register) Clients() ([]*Client, error) {
 	if err := r.guarded(); err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(string(r), "*"+clientSuffix))
+	// Not by filepath.Glob: a folder that cannot be read is not an empty one,
+	// which would cut every client off.
+	files, err := os.ReadDir(string(r))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("register: %w", err)
 	}
-	slices.Sort(files)
 	var clients []*Client
 	for _, file := range files {
-		c, err := readClient(file)
+		if !strings.HasSuffix(file.Name(), clientSuffix) {
+			continue
+		}
+		c, err := readClient(filepath.Join(string(r), file.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since
 		}
