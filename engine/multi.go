@@ -19,7 +19,11 @@ func (s *session) perform(op *operation, call wire.Call, multipart bool) pkcs11.
 	var lost error
 	if op.hold != nil {
 		if _, lost = op.hold.Do(call); lost == nil {
-			return call.Result()
+			if lost = op.unlike(op.hold.Place(), call); lost == nil {
+				return call.Result()
+			}
+			op.hold.Place().Expel(lost)
+			op.hold.Release(false)
 		}
 		op.hold = nil
 		if op.full || op.bound() {
@@ -64,6 +68,9 @@ func (s *slot) repeat(op *operation, p *group.Place, h *group.Hold, key uint64, 
 	}
 	if !s.asBefore(op, calls[0]) || !op.sameOutput(calls[1:n-1]) {
 		return unlike, nil
+	}
+	if err := op.unlike(p, call); err != nil {
+		return 0, err
 	}
 	op.hold = h
 	return call.Result(), nil

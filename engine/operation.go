@@ -178,6 +178,9 @@ func (a *application) beginOperation(handle uint64, k kind, m pkcs11.Mechanism, 
 	}
 	s.active[k] = op
 	s.mu.Unlock()
+	if (k == signing || k == verifying) && group.IsECDSA(m.Type) {
+		s.slot.group.Assure()
+	}
 	// Also of what worked before: a member that lacks it may have come since.
 	if rv = s.slot.refuses(&m, k.function()); rv == pkcs11.CKR_OK {
 		op.fit = s.slot.fit(&m, op.key)

@@ -62,6 +62,9 @@ func (s *session) runOnce(op *operation, call wire.Call) pkcs11.RV {
 			if err == nil && !s.slot.asBefore(op, init) {
 				return unlike, nil
 			}
+			if err == nil {
+				err = op.unlike(p, call)
+			}
 			return call.Result(), err
 		})
 	})

@@ -34,6 +34,10 @@ func (p *Place) Epoch() uint64 { return p.link.epoch }
 // Name is the member's name.
 func (p *Place) Name() string { return p.seat.member.Name() }
 
+// Expel leaves the member out until an operator has acted: what NewUnlike says is wrong
+// with it.
+func (p *Place) Expel(cause error) { p.g.expel(p.link, cause) }
+
 // About is what the member's token said of itself on this connection.
 func (p *Place) About() *wire.Description { return p.link.conn.Token() }
 
@@ -80,6 +84,8 @@ func (g *Group) do(run *run, class wire.Class, choice Choice, attempt Attempt) (
 				g.blameDoubted(run)
 			}
 			return rv, nil
+		case Expel:
+			g.expel(p.link, err)
 		case DropTry, DropEnd:
 			g.drop(p.link, causeOf(rv, err))
 			if verdict == DropEnd || run.crashes >= maxCrashes {

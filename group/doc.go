@@ -17,7 +17,7 @@
 //	 next try          fault, silence, device error
 //
 //	Ready ─▶ Draining ─▶ Down: the member asked to be left alone (N4)
-//	any ─▶ Quarantined: an operator must act (PIN, domain, serial number)
+//	any ─▶ Quarantined: an operator must act (PIN, domain, serial number, form of signatures)
 //
 // seat.go holds a member's place in the group, state.go the one function that
 // changes its state, keeper.go the goroutine that lives this life. A call goes

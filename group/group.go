@@ -42,7 +42,8 @@ type Group struct {
 	user    *user         // who is logged in; nil: nobody
 	logins  uint64        // counts changes of user
 
-	shortage shortage
+	shortage  shortage
+	assurance assurance
 
 	// arriving is how long changes wait for members that start, or follow a
 	// login; zero: none do (arrive.go).
@@ -60,7 +61,8 @@ type Group struct {
 // New makes a group of members in the order of the configuration. report is
 // called for each event, from any goroutine; it must not block for long.
 func New(options config.Group, members []member.Member, view wire.View, report func(Event)) *Group {
-	g := &Group{name: options.Name, options: options, view: view, report: report, by: rand.Text(), last: len(members) - 1, changed: make(chan struct{})}
+	g := &Group{name: options.Name, options: options, view: view, report: report, by: rand.Text(), last: len(members) - 1, changed: make(chan struct{}),
+		assurance: assurance{turn: make(chan struct{}, 1)}}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	g.present.Store(&options)
 	for _, m := range members {

@@ -25,6 +25,7 @@ const (
 	Doubt                  // another member is asked; if it succeeds, this one was at fault
 	DropTry                // this member has failed; another one is asked
 	DropEnd                // this member has failed, and what it did is not known
+	Expel                  // another member is asked; this one is left out until an operator has acted
 )
 
 // Judge decides what follows one attempt. It is the whole failover policy.
@@ -37,6 +38,7 @@ const (
 //	object is not here            TryNext    TryNext
 //	not sent                      DropTry    DropTry
 //	answer lost                   DropTry    DropEnd
+//	answer of another form        Expel      Expel
 func Judge(class wire.Class, rv pkcs11.RV, loggedIn bool, err error) Verdict {
 	var fault *member.Fault
 	switch {
@@ -45,6 +47,8 @@ func Judge(class wire.Class, rv pkcs11.RV, loggedIn bool, err error) Verdict {
 			return DropTry
 		}
 		return DropEnd
+	case errors.As(err, new(*mismatch)):
+		return Expel
 	case err != nil:
 		return TryNext
 	}

@@ -31,6 +31,7 @@ func TestJudge(t *testing.T) {
 		{"device at fault", pkcs11.CKR_DEVICE_ERROR, nil, DropTry, DropEnd},
 		{"object not here", 0, ErrElsewhere, TryNext, TryNext},
 		{"not sent", 0, unsent, DropTry, DropTry},
+		{"answer of another form", 0, NewUnlike("x"), Expel, Expel},
 		{"answer lost", 0, lost, DropTry, DropEnd},
 	} {
 		for class, want := range map[wire.Class]Verdict{wire.Ask: c.ask, wire.Use: c.ask, wire.Make: c.mak} {

@@ -126,7 +126,7 @@ func (g *Group) live(s *seat, l *link) {
 				l.close()
 				return
 			case errors.As(err, new(*mismatch)):
-				g.quarantine(s, l, err)
+				g.expel(l, err)
 				return
 			case isShort(err):
 				if !waiting {
@@ -249,6 +249,11 @@ func (g *Group) restore(s *seat, l *link) error {
 		g.admit(s, l, g.now()) // a physical slot is alone with its objects
 		return nil
 	}
+	if g.isToExamine(l) {
+		if err := g.examine(l); err != nil {
+			return err
+		}
+	}
 	return g.sync(s, l)
 }
 
@@ -266,6 +271,9 @@ func (g *Group) admit(s *seat, l *link, begun moment) bool {
 		return false
 	}
 	g.moment.admissions++
+	if g.unexamined(l) {
+		g.reassure() // it was not wanted a moment ago
+	}
 	event := g.move(s, Ready, nil)
 	g.mu.Unlock()
 	g.report(event)

@@ -32,6 +32,7 @@ type link struct {
 	enrolled []string // the token's roster (roster.go); guarded by Group.mu
 	forgot   []record // the notes about tokens that were given up; likewise
 	learned  bool     // both were read; likewise
+	examined bool     // the form of its signatures was looked at (assure.go); likewise
 
 	mu   sync.Mutex // guards idle
 	idle []member.Session

@@ -45,6 +45,7 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	g.logins++
 	g.user = &user{kind, pin.Clone()}
 	accepted.seat.login = g.logins
+	g.reassure()
 	events := g.resync(accepted.seat)
 	g.expect(loginPatience)
 	g.arrived()

@@ -61,6 +61,7 @@ func (g *Group) Reconfigure(options config.Group, members []member.Member) {
 	}
 	g.last = len(g.seats) - 1
 	g.told.Add(1)
+	g.reassure()          // it may be alone no longer
 	g.moment.admissions++ // who is just becoming ready compares once more
 	var leaving []*seat
 	for _, s := range old {

@@ -29,7 +29,7 @@ var mayFollow = map[State][]State{
 	Connecting:  {Syncing, Down, Quarantined},
 	Syncing:     {Ready, Down, Quarantined},
 	Ready:       {Syncing, Down, Quarantined, Draining},
-	Draining:    {Down},
+	Draining:    {Down, Quarantined},
 	Down:        {Connecting, Quarantined},
 	Quarantined: {Connecting},
 }

@@ -16,6 +16,7 @@ import (
 
 	p11 "github.com/miekg/pkcs11"
 
+	"oneslot.dev/oneslot/control"
 	"oneslot.dev/oneslot/test/token"
 )
 
@@ -127,6 +128,35 @@ func TestMembersWithOtherKeySizes(t *testing.T) {
 	if strings.Contains(w.log(), "event=member-down") {
 		t.Error("a member was dropped")
 	}
+}
+
+// field-K8: a member that signs in DER is not used from the first call on that this matters
+// for, every signature is r and s, and status, log and check say why.
+func TestAMemberSignsInDER(t *testing.T) {
+	w := newWorld(t, 3)
+	w.odd("b", "ODD_DER=1")
+	a := w.login()
+	_, rsa := a.rsa()
+	load := a.load(2, rsa)
+	w.must(w.Works("b")) // no reason to look at it
+	_, ec := a.ec()      // verified outside of the group
+	for range 3 * len(w.Members) {
+		a.use(ec)
+	}
+	const why = "the token makes ECDSA signatures in DER, not as r and s of 32 bytes each"
+	w.must(w.Wait("b", "says why it is out", func(m control.Member) bool {
+		return m.State == "quarantined" && strings.Contains(m.LastError, why)
+	}))
+	if !strings.Contains(w.log(), "event=member-quarantined") || !strings.Contains(w.log(), why) {
+		t.Error("the log does not say so")
+	}
+	check := w.Command(w.Program, "check", "--pin-from", "env:PIN")
+	check.Env = append(check.Env, "PIN="+w.PIN)
+	out, _ := check.Output() // it fails
+	if text := string(out); !strings.Contains(text, why) || strings.Count(text, "WRONG") != 1 {
+		t.Errorf("check says %s", text)
+	}
+	unharmed(t, load)
 }
 
 // field-F6: where each token has a PIN pad nobody is there to log in a member that

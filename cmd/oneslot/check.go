@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	"oneslot.dev/oneslot/config"
+	"oneslot.dev/oneslot/group"
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -204,9 +206,10 @@ func (d *desk) tryPIN(ctx context.Context, cfg *config.Config, pin pkcs11.PIN, f
 			f.note("the PIN was not tried: see above, or few tries are left")
 			continue
 		}
-		err := d.login(ctx, cfg, &cfg.Members[i], pin)
+		format, err := d.login(ctx, cfg, &cfg.Members[i], pin)
 		if err == nil {
 			f.note("the PIN is right")
+			judgeFormat(f, cfg, format)
 			continue
 		}
 		f.wrong("login: %v", explain(err, pinAdvice))
@@ -224,11 +227,40 @@ func mayTry(token *wire.Description) bool {
 	return token.Token.Flags&pkcs11.CKF_USER_PIN_INITIALIZED != 0 && token.Token.Flags&risky == 0
 }
 
-func (d *desk) login(ctx context.Context, cfg *config.Config, m *config.Member, pin pkcs11.PIN) error {
+// login logs in on a member. format is what is wrong with the form of its signatures,
+// which it is asked for while somebody is logged in (field-K8).
+func (d *desk) login(ctx context.Context, cfg *config.Config, m *config.Member, pin pkcs11.PIN) (format, err error) {
 	conn, err := d.connect(ctx, cfg, m)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close()
-	return call(ctx, conn, &wire.Login{User: pkcs11.CKU_USER, Pin: pin})
+	if err := call(ctx, conn, &wire.Login{User: pkcs11.CKU_USER, Pin: pin}); err != nil {
+		return nil, err
+	}
+	session, err := conn.Open(wire.TokenView)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	format = group.Examine(ctx, session, member.Limits{Silence: toolSilence, Stuck: toolStuck}, conn.Token())
+	if errors.Is(format, group.ErrNotExamined) {
+		format = nil
+	}
+	return format, nil
+}
+
+// judgeFormat says that a member signs in a form of its own. A member that is alone in
+// its groups is used all the same.
+func judgeFormat(f *finding, cfg *config.Config, format error) {
+	if format == nil {
+		return
+	}
+	for i := range cfg.Groups {
+		if g := &cfg.Groups[i]; len(g.Members) > 1 && slices.Contains(g.Members, f.Name) {
+			f.wrong("%v", format)
+			return
+		}
+	}
+	f.note("%v", format)
 }

@@ -34,6 +34,8 @@ func (s *session) GetAttributeValue(_ context.Context, c *wire.GetAttributeValue
 	}
 	for _, q := range c.Query {
 		switch q.Type {
+		case pkcs11.CKA_EC_POINT:
+			c.Values = append(c.Values, wire.Value{Type: q.Type, Form: wire.GotData, Data: o.point()})
 		case pkcs11.CKA_LABEL:
 			c.Values = append(c.Values, wire.Value{Type: q.Type, Form: wire.GotData, Data: slices.Clone(o.id.Label)})
 		case pkcs11.CKA_START_DATE:

@@ -27,6 +27,9 @@ func (s *session) GenerateKeyPair(_ context.Context, c *wire.GenerateKeyPair) pk
 	if !s.life.loggedIn {
 		return pkcs11.CKR_USER_NOT_LOGGED_IN
 	}
+	if c.Mechanism.Type == pkcs11.CKM_EC_KEY_PAIR_GEN {
+		return s.generateEC(c)
+	}
 	material := s.material()
 	c.PublicKey = s.handle(s.newKey(pkcs11.CKO_PUBLIC_KEY, material+" public", c.Public))
 	c.PrivateKey = s.handle(s.newKey(pkcs11.CKO_PRIVATE_KEY, material+" private", c.Private))
@@ -68,7 +71,7 @@ func (s *session) Export(_ context.Context, c *wire.Export) pkcs11.RV {
 	if o == nil {
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	}
-	c.Blob, _ = json.Marshal(blob{o.id, o.start})
+	c.Blob, _ = json.Marshal(blob{o.id, o.start, o.pairBytes()})
 	return pkcs11.CKR_OK
 }
 
@@ -76,6 +79,7 @@ func (s *session) Export(_ context.Context, c *wire.Export) pkcs11.RV {
 type blob struct {
 	Identity wire.Identity
 	Start    []byte
+	Pair     []byte
 }
 
 func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
@@ -84,12 +88,12 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 		return pkcs11.CKR_WRAPPED_KEY_INVALID
 	}
 	if !c.Token {
-		o := &object{b.Identity, b.Start}
+		o := &object{b.Identity, b.Start, pairOf(b.Pair)}
 		s.made = append(s.made, o)
 		c.Identity = s.identity(o)
 		return pkcs11.CKR_OK
 	}
-	c.Identity = s.place(object{b.Identity, b.Start}, c.Copies, c.Named)
+	c.Identity = s.place(object{b.Identity, b.Start, pairOf(b.Pair)}, c.Copies, c.Named)
 	return pkcs11.CKR_OK
 }
 

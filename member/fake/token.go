@@ -5,6 +5,7 @@ package fake
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
 	"encoding/binary"
 	"hash"
 	"slices"
@@ -35,11 +36,13 @@ type Token struct {
 	renumber bool
 	useOnly  bool
 	offers   []wire.OfferedMechanism
+	format   func(*ecdsa.PrivateKey, []byte) []byte
 }
 
 type object struct {
 	id    wire.Identity
 	start []byte // CKA_START_DATE
+	pair  *ecdsa.PrivateKey
 }
 
 // NewToken makes an empty token.
@@ -305,6 +308,9 @@ func (s *session) Sign(_ context.Context, c *wire.Sign) pkcs11.RV {
 	o := s.life.handles[s.sign]
 	if o == nil {
 		return pkcs11.CKR_OPERATION_NOT_INITIALIZED
+	}
+	if o.pair != nil {
+		return s.signEC(o.pair, c)
 	}
 	s.sign = 0
 	c.Signature = wire.Data(o.id.Fingerprint)

@@ -9,6 +9,7 @@
  * ODD_SLOTS    slots have other numbers in each process.
  * ODD_WITHOUT  mechanisms that the token does not have, with commas between.
  * ODD_RSA      the bits that an RSA key has at least to be used there.
+ * ODD_DER      the token makes ECDSA signatures in DER.
  * ODD_PINPAD   a file: the token takes its PIN by a pad of its own, and each login
  *              there leaves a byte in the file.
  */
@@ -120,6 +121,10 @@ static int without(CK_MECHANISM_TYPE m)
 	return 0;
 }
 
+/* The sessions whose signature is to be in DER. */
+#define SESSIONS 4096
+static char signs_der[SESSIONS];
+
 static CK_ULONG rsa_bits(void) { return getenv("ODD_RSA") ? strtoul(getenv("ODD_RSA"), NULL, 0) : 0; }
 
 static int is_rsa(CK_MECHANISM_TYPE m)
@@ -163,7 +168,47 @@ static CK_RV sign_init(CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_OBJECT_HANDLE ke
 	if (is_rsa(m->mechanism) && soft->C_GetAttributeValue(s, key, &modulus, 1) == CKR_OK &&
 	    modulus.ulValueLen * 8 < rsa_bits())
 		return CKR_KEY_SIZE_RANGE;
+	signs_der[s % SESSIONS] = getenv("ODD_DER") && m->mechanism >= CKM_ECDSA && m->mechanism <= CKM_ECDSA_SHA512;
 	return soft->C_SignInit(s, m, key);
+}
+
+/* Half a signature as a DER integer. */
+static CK_ULONG integer(const CK_BYTE *half, CK_ULONG n, CK_BYTE *out)
+{
+	CK_ULONG zero;
+
+	while (n > 1 && !*half)
+		half++, n--;
+	zero = *half >> 7;
+	out[0] = 2;
+	out[1] = (CK_BYTE)(n + zero);
+	out[2] = 0;
+	memcpy(out + 2 + zero, half, n);
+	return 2 + zero + n;
+}
+
+/* For curves whose signatures have a length of one byte in DER. */
+static CK_RV sign(CK_SESSION_HANDLE s, CK_BYTE *data, CK_ULONG n, CK_BYTE *out, CK_ULONG *length)
+{
+	CK_BYTE plain[132], der[160];
+	CK_ULONG all = sizeof(plain), used;
+	CK_RV rv;
+
+	if (!signs_der[s % SESSIONS])
+		return soft->C_Sign(s, data, n, out, length);
+	if (!out || *length < 72) {
+		*length = 72;
+		return out ? CKR_BUFFER_TOO_SMALL : CKR_OK;
+	}
+	rv = soft->C_Sign(s, data, n, plain, &all);
+	if (rv != CKR_OK)
+		return rv;
+	used = integer(plain, all / 2, der + 2);
+	used += integer(plain + all / 2, all / 2, der + 2 + used);
+	der[0] = 0x30;
+	der[1] = (CK_BYTE)used;
+	memcpy(out, der, *length = used + 2);
+	return CKR_OK;
 }
 
 static CK_RV login(CK_SESSION_HANDLE s, CK_USER_TYPE user, CK_UTF8CHAR *pin, CK_ULONG n)
@@ -200,6 +245,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST **out)
 	list.C_GetMechanismList = mechanism_list;
 	list.C_GetMechanismInfo = mechanism_info;
 	list.C_SignInit = sign_init;
+	list.C_Sign = sign;
 	list.C_Login = login;
 	*out = &list;
 	return CKR_OK;
