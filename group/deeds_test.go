@@ -25,7 +25,7 @@ func (w *world) pick(n int) *expectation {
 	return o
 }
 
-func (w *world) create(b *bench, s step) (rv pkcs11.RV, made bool) {
+func (w *world) create(p *process, b *bench, s step) (rv pkcs11.RV, made bool) {
 	w.mu.Lock()
 	w.made++
 	label := fmt.Sprintf("k%d", w.made)
@@ -86,11 +86,11 @@ func (w *world) becomes(o *expectation, f fate) {
 }
 
 // touch destroys, changes or uses an object.
-func (w *world) touch(b *bench, s step, o *expectation) (rv pkcs11.RV) {
+func (w *world) touch(p *process, b *bench, s step, o *expectation) (rv pkcs11.RV) {
 	switch s.Deed {
 	case "destroy":
 		w.becomes(o, unsure)
-		if rv = b.g.Destroy(o.id, o.named()); rv == pkcs11.CKR_OK {
+		if rv = b.g.Destroy(o.id, o.named()); rv == pkcs11.CKR_OK && !p.isDead() {
 			w.becomes(o, gone)
 		}
 	case "label":
@@ -101,7 +101,7 @@ func (w *world) touch(b *bench, s step, o *expectation) (rv pkcs11.RV) {
 		t := pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(label))}
 		before := o.labels
 		o.labels = append(slices.Clip(before), label) // also to an attempt after a lost one
-		if rv = b.g.SetAttributes(o.id, t, o.named()); rv == pkcs11.CKR_OK {
+		if rv = b.g.SetAttributes(o.id, t, o.named()); rv == pkcs11.CKR_OK && !p.isDead() {
 			o.labels, o.id.Label = []string{label}, []byte(label)
 		}
 	case "use":

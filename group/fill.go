@@ -217,6 +217,7 @@ func (g *Group) fill(c *comparison, with *link, first difference) error {
 		}
 		defer func() { g.release(toTheirs) }()
 	}
+	before := g.destroyed(c.link)
 	second, err := g.compare(c.link, with)
 	if err != nil {
 		return err
@@ -234,10 +235,10 @@ func (g *Group) fill(c *comparison, with *link, first difference) error {
 	}
 	err = nil
 	if toMine != nil || c.anyCopyable(c.link, first.onlyB) {
-		err = g.transfer(c, toMine, with, c.link, both(first.onlyB, second.onlyB), second.ofB, second.ofA)
+		err = g.transfer(c, toMine, with, c.link, both(first.onlyB, second.onlyB), second.ofB, second.ofA, before)
 	}
 	if err == nil && (toTheirs != nil || c.anyCopyable(with, first.onlyA)) {
-		if failure := g.transfer(c, toTheirs, c.link, with, both(first.onlyA, second.onlyA), second.ofA, second.ofB); failure != nil {
+		if failure := g.transfer(c, toTheirs, c.link, with, both(first.onlyA, second.onlyA), second.ofA, second.ofB, before); failure != nil {
 			g.drop(with, failure)
 		}
 	}

@@ -131,6 +131,7 @@ type entry struct {
 	at   []copyOf
 
 	before, later []*entry // the rest of the journal
+	among         []*link  // whose journals it is from
 }
 
 // copyOf is a record as it stands on one member.
@@ -235,7 +236,7 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 		return bytes.Compare([]byte(a.event()), []byte(b.event())) // the same winner for everybody
 	})
 	for i, e := range entries {
-		e.before, e.later = entries[:i], entries[i+1:]
+		e.before, e.later, e.among = entries[:i], entries[i+1:], members
 	}
 	return entries, err
 }

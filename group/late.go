@@ -17,45 +17,54 @@ import (
 // it was carried out there had no successor on that member before. One that does
 // not was settled by another process, and what came after may have been undone.
 
-// stands says whether a record of the event still stands where it was read, in
-// another state than mine. A member that cannot tell says nothing against it.
-func (g *Group) stands(e *entry, mine []byte) bool {
-	if len(e.at) == 0 {
-		return true // it was never written
-	}
-	event := e.event()
-	for _, c := range e.at {
-		copies, records, err := g.readRecords(c.link)
-		if err != nil {
-			return true
-		}
-		for i, r := range records {
-			if r.event() == event && (mine == nil || string(copies[i].raw) != string(mine)) {
-				return true
-			}
-		}
-	}
-	return false
+// stands says whether a record of the event still stands wherever it was read, besides
+// mine that was written since: one that is gone somewhere was settled by another
+// process, which may not have come to the others yet. A member that cannot tell says
+// nothing against it.
+func (g *Group) stands(e *entry, mine string) bool {
+	return g.everywhere(e, nil, func(now copyOf, _ *record) bool {
+		return string(now.raw) != mine || slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == now.link && string(c.raw) == mine })
+	})
 }
 
-// waits says whether a record of the event still waits for a member, where it was
-// read. A member that cannot tell says nothing against it.
+// waitsFor says whether the event still waits for a member, by every record of it that
+// was read and by those on the member itself. A member that cannot tell says nothing
+// against it.
 func (g *Group) waitsFor(l *link, e *entry) bool {
+	return g.everywhere(e, l, func(_ copyOf, r *record) bool {
+		return slices.ContainsFunc(r.Pending, func(name string) bool { return g.called(l.seat, name) })
+	})
+}
+
+// everywhere says whether a record of an event that is so still stands on each member
+// where one was read; and on one more, if that has any at all.
+func (g *Group) everywhere(e *entry, more *link, so func(copyOf, *record) bool) bool {
 	if len(e.at) == 0 {
 		return true // it was never written
 	}
+	var at []*link
 	for _, c := range e.at {
-		_, records, err := g.readRecords(c.link)
-		if err != nil {
-			return true
-		}
-		for _, r := range records {
-			if r.event() == e.event() && slices.ContainsFunc(r.Pending, func(name string) bool { return g.called(l.seat, name) }) {
-				return true
-			}
+		if !slices.Contains(at, c.link) {
+			at = append(at, c.link)
 		}
 	}
-	return false
+	known := len(at)
+	if more != nil && !slices.Contains(at, more) {
+		at = append(at, more)
+	}
+	event := e.event()
+	for i, told := range g.readAll(at) {
+		any, is := false, false
+		for k, r := range told.records {
+			if r.event() == event {
+				any, is = true, is || so(told.copies[k], &r)
+			}
+		}
+		if told.err == nil && !is && (any || i < known) {
+			return false
+		}
+	}
+	return true
 }
 
 // lateTries is how often undoLate looks again for whether another change came in
@@ -91,7 +100,7 @@ func (g *Group) undoLate(l *link, e *entry, members []*link) error {
 			return &errJournal{l, errors.Join(err, orNil(call.RV))}
 		}
 	}
-	return nil
+	return &errJournal{l, fmt.Errorf("%v: its object is being changed all the time: it is compared anew", e)}
 }
 
 // upToDate is a member beside l which no record about the object of an event waits

@@ -113,13 +113,13 @@ func drawSteps(t *rapid.T, steady bool) []step {
 // key, no half creation, no failed call while a member works, all members equal
 // in the end, and nothing left in the journals.
 func TestHistories(t *testing.T) {
-	asked := given()["rapid.checks"]
+
 	checks(t, histories)
 	rapid.Check(t, func(rt *rapid.T) {
 		steady := rapid.Bool().Draw(rt, "a member never fails")
 		// A standby that is far away (S1) is for -rapid.checks: some of its histories
 		// show members that differ in the end, depending on how goroutines are scheduled.
-		far := rapid.Bool().Draw(rt, "a standby is far away") && asked
+		far := rapid.Bool().Draw(rt, "a standby is far away")
 		steps := drawSteps(rt, steady)
 		var w *world
 		synctest.Test(t, func(t *testing.T) {

@@ -136,8 +136,8 @@ func (g *Group) settle(e *entry, members []*link, budget *int) (did bool, err er
 		}
 		acted, err := g.obey(l, e, budget)
 		if err == nil && !acted && pending && e.Op != opCreate {
-			var sees bool
-			if sees, err = g.sees(l, &e.Identity, login); err == nil && !sees {
+			var lacks bool
+			if lacks, err = g.lacks(l, e, login); err == nil && !lacks {
 				continue // that it does not show the object says nothing
 			}
 		}
@@ -167,6 +167,20 @@ func (g *Group) heed(e *entry, members []*link, budget *int) (did bool, failed e
 		failed = errors.Join(failed, err)
 	}
 	return did, failed
+}
+
+// lacks says whether a member that does not show the object of an event has done with
+// the event. It has not done with a change while somebody fills it: he may be copying
+// the object there as it was before. What was destroyed he takes back himself.
+func (g *Group) lacks(l *link, e *entry, login uint64) (bool, error) {
+	if sees, err := g.sees(l, &e.Identity, login); err != nil || !sees || e.Op != opChange {
+		return sees, err
+	}
+	filling, err := g.fillers(l)
+	if err != nil {
+		return false, &errJournal{l, err}
+	}
+	return len(filling) == 0, nil
 }
 
 // sees says whether a member showed such an object while it had the login that it has
@@ -221,7 +235,7 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 		if written == 0 {
 			return failed // the old records stay
 		}
-		if len(fresh) > 0 && !g.stands(e, []byte(raw)) {
+		if len(fresh) > 0 && !g.stands(e, raw) {
 			for _, l := range fresh {
 				g.eraseRaw(l, []byte(raw)) // others have settled it meanwhile
 			}
@@ -272,17 +286,14 @@ func (g *Group) obey(l *link, e *entry, budget *int) (acted bool, err error) {
 	if e.Op == opCreate {
 		return false, nil // what it lacks it gets by comparing
 	}
-	changes := e.Changes
-	if e.Op == opChange {
-		if changes = g.remaining(l, e); len(changes) == 0 {
-			return false, nil
-		}
+	if e.Op == opChange && len(g.remaining(l, e)) == 0 {
+		return false, nil
 	}
-	rv, acted, err := g.carryOut(l, e, changes, budget)
+	rv, acted, err := g.carryOut(l, e, budget)
 	if rv == pkcs11.CKR_OBJECT_HANDLE_INVALID && err == nil {
 		// Another process has carried it out in between, or the token gives a
 		// changed object another handle: it is looked for anew (field-B5).
-		rv, acted, err = g.carryOut(l, e, changes, budget)
+		rv, acted, err = g.carryOut(l, e, budget)
 	}
 	switch {
 	case errors.Is(err, errBound):
@@ -300,7 +311,11 @@ func (g *Group) obey(l *link, e *entry, budget *int) (acted bool, err error) {
 }
 
 // carryOut does on a member what an event says, if it has the object: acted.
-func (g *Group) carryOut(l *link, e *entry, changes pkcs11.Template, budget *int) (rv pkcs11.RV, acted bool, err error) {
+//
+// The journals were read a while ago, and what the member shows may have been made by
+// somebody who had carried it out before. His record was in a journal before the object
+// could be seen: so they are read once more after that, and say whether it is meant.
+func (g *Group) carryOut(l *link, e *entry, budget *int) (rv pkcs11.RV, acted bool, err error) {
 	find := wire.Resolve{Wanted: e.Identity}
 	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil {
 		return 0, false, err
@@ -316,6 +331,19 @@ func (g *Group) carryOut(l *link, e *entry, changes pkcs11.Template, budget *int
 		g.absent(l, e, find.Found)
 		return pkcs11.CKR_OK, false, nil
 	}
+	now := g.reread(e)
+	if now == nil {
+		return pkcs11.CKR_OK, false, nil
+	}
+	if target, err = g.meant(l, now, find.Found); err != nil || target == nil {
+		return pkcs11.CKR_OK, false, err
+	}
+	changes := e.Changes
+	if e.Op == opChange {
+		if changes = g.remaining(l, now); len(changes) == 0 {
+			return pkcs11.CKR_OK, false, nil
+		}
+	}
 	var call wire.Call = &wire.SetAttributeValue{Object: target.Object, Template: changes}
 	if e.Op == opDestroy {
 		if *budget <= 0 {
@@ -328,6 +356,20 @@ func (g *Group) carryOut(l *link, e *entry, changes pkcs11.Template, budget *int
 		*budget--
 	}
 	return call.Result(), true, err
+}
+
+// reread is an event as the journals have it now; nil if it is over. Nothing is over
+// for a member that cannot tell.
+func (g *Group) reread(e *entry) *entry {
+	entries, err := g.journal(e.among)
+	event := e.event()
+	if i := slices.IndexFunc(entries, func(n *entry) bool { return n.event() == event }); i >= 0 {
+		return entries[i]
+	}
+	if err != nil {
+		return e
+	}
+	return nil
 }
 
 // absent is what to make of a member that does not have the object of an event:

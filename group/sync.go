@@ -196,8 +196,8 @@ func (g *Group) equalise(c *comparison) (again bool, err error) {
 }
 
 // spreadNews gives what only the joining member had to the ready members beside
-// the reference, which were equal to that. It is done again, by a later round, when
-// it did not come to its end. It is true if there was something to give.
+// the reference, which were equal to that. It is done again, by a later round, until
+// there is nothing to give. It is true if there was something.
 func (g *Group) spreadNews(c *comparison, with *link) (gave bool, err error) {
 	if !c.untold {
 		return false, nil
@@ -218,7 +218,7 @@ func (g *Group) spreadNews(c *comparison, with *link) (gave bool, err error) {
 			return gave, err
 		}
 	}
-	c.untold = false
+	c.untold = gave
 	return gave, nil
 }
 

@@ -11,8 +11,9 @@ import (
 
 // transfer copies objects from one member to another and reports what was and
 // what could not be copied. of is all that the first one holds, there what the second
-// one does. The error is that of the receiver.
-func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of, there []wire.Identity) error {
+// one does, and before the destructions that were over when they were listed. The error
+// is that of the receiver.
+func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of, there []wire.Identity, before map[string]bool) error {
 	wanted := make(map[identityKey]uint64)
 	for i := range there {
 		wanted[keyOf(&there[i])]++
@@ -22,7 +23,9 @@ func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of, th
 			wanted[keyOf(&objects[i])]++
 		}
 	}
-	before := g.destructions(to)
+	if err := g.hides(to, objects, there, wanted); err != nil {
+		return err
+	}
 	made := make(map[uint64]*wire.Identity) // by the receiver's handle
 	for i := range objects {
 		id := &objects[i]
@@ -53,32 +56,79 @@ func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of, th
 	if err := g.wait(to); err != nil {
 		return err
 	}
-	if err := g.takeBack(to, made, before); err != nil {
+	if err := g.takeBack(c, to, made, before); err != nil {
 		return err
 	}
 	return g.review(to, made, of)
 }
 
-// destructions are those that the journals show which a member and those that are ready
-// have, by their events.
-func (g *Group) destructions(l *link) map[string]*entry {
-	entries, _ := g.journal(append(g.readyBut(l.seat), l)) // who cannot tell is asked again before l is ready
-	all := make(map[string]*entry)
+// hides is an error if a member's search did not show what it holds of keys that are
+// there several times: of these it would get one too many (field-G8). Of others an
+// import finds what is there.
+func (g *Group) hides(l *link, objects, shown []wire.Identity, wanted map[identityKey]uint64) error {
+	of := func(list []wire.Identity, k identityKey) (n uint64) {
+		for i := range list {
+			if keyOf(&list[i]) == k {
+				n++
+			}
+		}
+		return n
+	}
+	for i := range objects {
+		id, k := &objects[i], keyOf(&objects[i])
+		if wanted[k] < 2 {
+			continue
+		}
+		n, err := g.count(l, id)
+		if err != nil {
+			return err
+		}
+		if n <= of(shown, k) {
+			continue
+		}
+		now, err := g.list(l)
+		switch {
+		case err != nil:
+			return err
+		case n > of(now, k):
+			return fmt.Errorf("%w: %s", errContradict, describe(id))
+		}
+		return errRestless // it came a moment ago
+	}
+	return nil
+}
+
+// destructions are those that the journals of a member that joins and of those that are
+// ready show.
+func (g *Group) destructions(joining *link) (all []*entry) {
+	entries, _ := g.journal(append(g.readyBut(joining.seat), joining)) // who cannot tell is asked again before it is ready
 	for _, e := range entries {
 		if e.Op == opDestroy {
-			all[e.event()] = e
+			all = append(all, e)
 		}
 	}
 	return all
 }
 
+// destroyed are the events of those destructions that are over: what they are about is
+// not listed any more by who is still to follow them, once the journal was settled.
+func (g *Group) destroyed(joining *link) map[string]bool {
+	over := make(map[string]bool)
+	for _, e := range g.destructions(joining) {
+		if !g.underWay(e) {
+			over[e.event()] = true
+		}
+	}
+	return over
+}
+
 // takeBack removes those copies that were just made on a member whose original was
 // destroyed meanwhile, by who did not see them (K5). One that was not meant is copied
 // once more.
-func (g *Group) takeBack(l *link, made map[uint64]*wire.Identity, before map[string]*entry) error {
-	for event, e := range g.destructions(l) {
+func (g *Group) takeBack(c *comparison, l *link, made map[uint64]*wire.Identity, before map[string]bool) error {
+	for _, e := range g.destructions(c.link) {
 		for object, id := range made {
-			if before[event] != nil || nameOf(id) != nameOf(&e.Identity) {
+			if before[e.event()] || nameOf(id) != nameOf(&e.Identity) {
 				continue
 			}
 			delete(made, object)

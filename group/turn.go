@@ -70,17 +70,19 @@ func (g *Group) letFinish(entries []*entry, err error, members []*link) (now []*
 }
 
 // mustWait says whether a change whose record was just written has to wait: the
-// journals say something of the object that is to be carried out first, or somebody
-// else is changing it, or has done so since they were looked into.
+// journals say something of the object that is to be carried out first (again, where
+// somebody was just writing what was over), or somebody else is changing it, or has
+// done so since they were looked into.
 func (g *Group) mustWait(c *change) bool {
 	if g.alone() || c.settled && (!c.written || !time.Now().Before(c.until)) {
 		return false
 	}
-	entries, err := g.journal(g.readyBut(nil))
+	ready := g.readyBut(nil)
+	entries, err := g.journal(ready)
 	g.dropFailed(err, nil)
 	return slices.ContainsFunc(entries, func(e *entry) bool {
 		return e.event() != c.intent.event() && e.concerns(&c.intent.Identity) &&
-			(!c.settled || g.underWay(e) || !e.Time.Before(c.intent.Time))
+			(!c.settled || g.underWay(e) || !e.Time.Before(c.intent.Time) || slices.ContainsFunc(ready, func(l *link) bool { return e.waits(g, l) }))
 	})
 }
 

@@ -158,12 +158,13 @@ func (w *world) call(s step) {
 	rv, made := pkcs11.CKR_OK, true
 	switch s.Deed {
 	case "generate", "pair", "bring", "twin":
-		rv, made = w.create(b, s)
+		rv, made = w.create(p, b, s)
 	case "destroy", "label", "use":
 		if o := w.pick(s.Key); o != nil {
-			// A key that was made while the member was on its way back may not be there yet.
-			made = len(w.members[2].Token.Holds()[nameOfKey(&o.id)]) > 0
-			rv = w.touch(b, s, o)
+			// A key that was made while members were on their way back may not be where this
+			// process finds it yet.
+			made = w.served(p, o)
+			rv = w.touch(p, b, s, o)
 		}
 	case "random":
 		_, rv = b.random()
@@ -176,6 +177,16 @@ func (w *world) call(s step) {
 	if rv != pkcs11.CKR_OK && blame(rv, true) != unclear && w.steady && made && !p.isDead() {
 		w.complain("%s failed while a member works: %v", s.Deed, rv)
 	}
+}
+
+// served says whether a member that is ready for a process has an object.
+func (w *world) served(p *process, o *expectation) bool {
+	for i, m := range p.g.Snapshot().Members {
+		if m.State == Ready && len(w.members[i].Token.Holds()[nameOfKey(&o.id)]) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // nameOfKey is what fake tokens call a key.
