@@ -5,6 +5,7 @@ package test_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 
 	p11 "github.com/miekg/pkcs11"
 
+	"oneslot.dev/oneslot/control"
 	"oneslot.dev/oneslot/host/hosttest"
 	"oneslot.dev/oneslot/test/token"
 )
@@ -130,4 +132,87 @@ func TestNetworkHungToken(t *testing.T) {
 	n.must(n.Ready())
 	n.must(n.Works("b"))
 	unharmed(t, load)
+}
+
+// F2, F3; field-G4: a token that hangs, on an appliance that answers. Nobody asks it
+// for anything but the probes, which make it work: they give it up.
+func TestNetworkGrayToken(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	n := newNetwork(t, 2)
+	n.must(n.Set(`command_timeout = "20s"`, `stuck_timeout = "21s"`))
+	slow := n.slow("b")
+	a := n.login()
+	_, work := a.rsa()
+	a.use(work)
+	answer := slow.Make("C_GenerateRandom", "3600")
+	n.await("a probe to give member b up", func() bool { return strings.Contains(n.log(), "probe: ") })
+	if !strings.Contains(n.log(), "still at work after 21s") {
+		t.Error("it was given up for something else than the time it took")
+	}
+	a.use(work, work)
+	answer()
+	n.must(n.Ready())
+	load := a.load(2, work)
+	n.must(n.Works("b"))
+	unharmed(t, load)
+}
+
+// N4: what runs on an appliance that drains comes to its end there, the rest goes
+// elsewhere at once, and status says that it drains. Timeouts are long: a call that
+// waited for one would be seen.
+func TestNetworkDrainWaitsForWhatRuns(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	const timeout = 40 * time.Second
+	n := newNetwork(t, 2)
+	n.must(n.Set(`probe_timeout = "40s"`, `command_timeout = "50s"`))
+	slow := n.slow("a")
+	a := n.login()
+	_, sign := a.rsa()
+	load := a.Start(threads, sign)
+	n.must(n.Works("a"))
+	answer := slow.Make("C_GenerateKeyPair", "3600")
+	made := make(chan error, 1)
+	go func() {
+		s, err := a.Session()
+		if err == nil {
+			_, err = a.RSA(s, token.Label("late"))
+		}
+		made <- err
+	}()
+	n.await("the generation to begin", func() bool { return slow.Calls("C_GenerateKeyPair") > 0 })
+	drained := make(chan error, 1)
+	go func() {
+		drained <- exec.Command(filepath.Join(bin, "oneslot-member"), "drain", "--config", n.applianceConf("a")).Run()
+	}()
+	n.must(n.Wait("a", "is draining", func(m control.Member) bool { return m.State == "draining" }))
+	if out, err := n.Command(n.Program, "status", "--config", n.Conf).CombinedOutput(); err != nil || !strings.Contains(string(out), "draining") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	n.must(n.Works("b"))
+	select {
+	case err := <-made:
+		t.Errorf("the generation did not wait: %v", err)
+	case err := <-drained:
+		t.Errorf("the appliance ended before the generation: %v", err)
+	default:
+	}
+	answer()
+	n.must(<-made)
+	n.must(<-drained)
+	if calls := slow.Calls("C_GenerateKeyPair"); calls != 1 {
+		t.Errorf("the appliance was asked for %d key pairs", calls)
+	}
+	n.must(n.Gone("a"))
+	total, problems := load.Stop()
+	if problems != nil || total.Failed+total.Wrong > 0 || total.Longest >= timeout {
+		t.Errorf("%+v\n%v", total, problems)
+	}
+	a.one(p11.CKO_PRIVATE_KEY, "late")
+	n.restart()
+	n.must(n.Ready())
+	n.bare("a", func(own *app) { own.one(p11.CKO_PRIVATE_KEY, "late") })
 }

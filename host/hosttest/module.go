@@ -43,7 +43,7 @@ type Slow struct {
 	t      testing.TB
 }
 
-// NewSlow makes one. C_GenerateKeyPair, C_SignInit and C_Login can be slow.
+// NewSlow makes one. C_GenerateKeyPair, C_SignInit, C_Login and C_GenerateRandom can be slow.
 func NewSlow(t testing.TB) *Slow {
 	t.Helper()
 	return &Slow{Module(t, slowSource, "-Wall", "-Werror", `-DSOFTHSM="`+SoftHSM+`"`), t.TempDir(), t}

@@ -63,6 +63,12 @@ static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR
 	return real->C_Login(session, user, pin, length);
 }
 
+static CK_RV generate_random(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length)
+{
+	linger("C_GenerateRandom");
+	return real->C_GenerateRandom(session, data, length);
+}
+
 CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR out)
 {
 	void *softhsm = dlopen(SOFTHSM, RTLD_NOW);
@@ -74,6 +80,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR out)
 	list.C_GenerateKeyPair = generate;
 	list.C_SignInit = sign_init;
 	list.C_Login = login;
+	list.C_GenerateRandom = generate_random;
 	*out = &list;
 	return CKR_OK;
 }
