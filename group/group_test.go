@@ -190,6 +190,46 @@ func TestSilenceAndStuckness(t *testing.T) {
 	}
 }
 
+// F2, F3; field-G4: a token that hangs behind a process that answers is given up, and
+// stays out until it works again, however often it is connected with.
+func TestAGrayMemberStaysOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 2, nil)
+		ready := 0
+		gray := func(call wire.Call) fake.Outcome {
+			switch call.Number() {
+			case wire.NumberGenerateRandom, wire.NumberProbe:
+				return fake.Beat
+			}
+			return fake.Answered
+		}
+		b.members[0].Script(gray)
+		b.await(0, Down)
+		b.mu.Lock()
+		b.events = nil
+		b.mu.Unlock()
+		for range 100 {
+			begin := time.Now()
+			if who, rv := b.random(); rv != pkcs11.CKR_OK || who != "serial-b" || time.Since(begin) > time.Second {
+				t.Fatalf("answered by %q after %v: %v", who, time.Since(begin), rv)
+			}
+			time.Sleep(7 * time.Second)
+		}
+		b.mu.Lock()
+		for _, e := range b.events {
+			if e.Code == MemberReady {
+				ready++
+			}
+		}
+		b.mu.Unlock()
+		if ready > 0 {
+			t.Errorf("it was taken back %d times", ready)
+		}
+		b.members[0].Script(nil)
+		b.await(0, Ready)
+	})
+}
+
 // F2, field-G3: a slow key generation is no failure, and makes one key.
 func TestSlowIsNotDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

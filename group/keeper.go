@@ -242,6 +242,13 @@ func (g *Group) restore(s *seat, l *link) error {
 			return err // before it gets a PIN
 		}
 	}
+	if s.hasFailed(g) {
+		// It can be reached, as before. Whether the token works again it has to
+		// show, or calls would meet it hanging each time it is back (field-G4).
+		if err := g.ask(l, l.anchor, g.option().ProbeTimeout); err != nil {
+			return err
+		}
+	}
 	if err := g.follow(s, l); err != nil {
 		return err
 	}

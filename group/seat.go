@@ -45,6 +45,12 @@ func (s *seat) serialNow(g *Group) string {
 	return s.serial
 }
 
+func (s *seat) hasFailed(g *Group) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.failures > 0
+}
+
 // wake tells the keeper that there is something to do. It never blocks.
 func (s *seat) wake() {
 	select {
