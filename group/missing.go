@@ -25,9 +25,10 @@ func (g *Group) list(l *link) ([]wire.Identity, error) {
 // A difference is what two members hold, and what only one of them does.
 type difference struct{ ofA, ofB, onlyA, onlyB []wire.Identity }
 
-// compare lists both members. An error is a's; if b fails there is nothing to
-// compare with.
+// compare lists both members, which have the same login meanwhile: one that has none
+// would seem to hold less. An error is a's; if b fails there is nothing to compare with.
 func (g *Group) compare(a, b *link) (d difference, err error) {
+	login, other := g.loginOf(a), g.loginOf(b)
 	if d.ofA, err = g.list(a); err != nil {
 		return d, err
 	}
@@ -37,6 +38,9 @@ func (g *Group) compare(a, b *link) (d difference, err error) {
 	}
 	if d.ofB, err = g.list(b); err != nil {
 		return d, failed(err)
+	}
+	if login != other || login != g.loginOf(a) || login != g.loginOf(b) {
+		return d, errRestless
 	}
 	g.mu.Lock()
 	a.seat.objects, b.seat.objects = len(d.ofA), len(d.ofB)

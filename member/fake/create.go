@@ -93,6 +93,9 @@ func (s *session) Import(_ context.Context, c *wire.Import) pkcs11.RV {
 		c.Identity = s.identity(o)
 		return pkcs11.CKR_OK
 	}
+	if b.Identity.Flags&wire.Private != 0 && !s.life.loggedIn {
+		return pkcs11.CKR_USER_NOT_LOGGED_IN
+	}
 	c.Identity = s.place(object{b.Identity, b.Start, pairOf(b.Pair)}, c.Copies, c.Named)
 	return pkcs11.CKR_OK
 }
