@@ -44,6 +44,7 @@ type Group struct {
 
 	shortage  shortage
 	assurance assurance
+	pads      pads
 
 	// arriving is how long changes wait for members that start, or follow a
 	// login; zero: none do (arrive.go).

@@ -20,7 +20,7 @@ const loginPatience = 2 * time.Second
 
 // Login logs a user in. The PIN is tried on one member; only when that has
 // accepted it do the others get it (F7). It is kept until Logout for members
-// that come back (R4).
+// that come back (R4). PIN pads are asked within it (pad.go).
 func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	// A member that is compared without a login, with one that has it, would seem
 	// to lack all private objects.
@@ -46,6 +46,8 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	g.user = &user{kind, pin.Clone()}
 	accepted.seat.login = g.logins
 	g.reassure()
+	login := g.logins
+	g.pads.attended = login
 	events := g.resync(accepted.seat)
 	g.expect(loginPatience)
 	g.arrived()
@@ -53,6 +55,7 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	for _, e := range events {
 		g.report(e)
 	}
+	g.waitForPads(login)
 	// What comes after a login mostly needs the others, too; and an unclear
 	// answer of one member is passed on if there is no other (F1).
 	g.awaitArrivals(func() bool { return !slices.ContainsFunc(g.seats, func(s *seat) bool { return s.state == Syncing }) })
@@ -71,7 +74,7 @@ const notCompared = pkcs11.CKR_GENERAL_ERROR
 // it. Those that could not are dropped if none has. With careful set no
 // token gets the PIN that has seen a wrong one.
 func (g *Group) loginFirst(kind uint64, pin pkcs11.PIN, careful bool) (accepted *link, rv pkcs11.RV) {
-	var closed pkcs11.RV
+	closed := pkcs11.CKR_DEVICE_ERROR
 	run := &run{}
 	rv, err := g.do(run, wire.Ask, Primary, func(p *Place) (pkcs11.RV, error) {
 		if careful {
@@ -79,9 +82,15 @@ func (g *Group) loginFirst(kind uint64, pin pkcs11.PIN, careful bool) (accepted 
 				return notCompared, nil
 			}
 		}
+		if pin == nil && !p.link.hasPad() {
+			return 0, ErrElsewhere // it cannot be logged in so
+		}
 		rv, err := p.link.login(kind, pin, g.limits(nil))
 		switch {
 		case err != nil:
+		case takesNoPIN(p.link, pin, rv):
+			closed = rv // its pad is asked when another member has accepted the PIN
+			return rv, ErrElsewhere
 		case rv == pkcs11.CKR_OK:
 			accepted = p.link
 		case rv == pkcs11.CKR_USER_PIN_NOT_INITIALIZED, rv == pkcs11.CKR_PIN_LOCKED:
@@ -131,7 +140,7 @@ func (g *Group) Logout() pkcs11.RV {
 		if s.link != nil {
 			links = append(links, s.link)
 		}
-		if s.state == Quarantined && s.cause == errOwnPad {
+		if s.state == Quarantined && isNeedsLogin(s.cause) {
 			s.wake() // there is no login any more that it would need
 		}
 	}
@@ -181,7 +190,7 @@ func (g *Group) follow(s *seat, l *link) error {
 		return nil
 	}
 	if g.anyoneLoggedIn(generation) {
-		if err := g.followAs(l, kind, pin); err != nil {
+		if err := g.followAs(l, generation, kind, pin); err != nil {
 			return err
 		}
 	}
@@ -220,11 +229,7 @@ func (g *Group) anyoneLoggedIn(generation uint64) bool {
 	return g.user != nil && g.logins == generation
 }
 
-// errOwnPad is why a member stays out whose token takes the PIN by a pad of its own: it
-// is not asked without a user there (field-F6).
-var errOwnPad error = &mismatch{"the token needs a login at its own PIN pad, and is not asked unattended: it serves again when the application has logged out"}
-
-func (g *Group) followAs(l *link, kind uint64, pin pkcs11.PIN) error {
+func (g *Group) followAs(l *link, generation, kind uint64, pin pkcs11.PIN) error {
 	wrong, err := g.hasSeenWrong(l, kind)
 	if err != nil {
 		return err
@@ -232,13 +237,20 @@ func (g *Group) followAs(l *link, kind uint64, pin pkcs11.PIN) error {
 	if wrong {
 		return &mismatch{"the token has seen a wrong PIN since the last right one and gets none unattended: log in on it once by its physical slot"}
 	}
-	if pin == nil {
-		return errOwnPad
+	switch {
+	case pin == nil && l.hasPad():
+		return g.askPad(l, generation, kind)
+	case pin == nil && l.needsNone():
+		return nil
+	case pin == nil:
+		return errNoPIN
 	}
 	rv, err := l.login(kind, pin, g.limits(nil))
 	switch {
 	case err != nil:
 		return err
+	case takesNoPIN(l, pin, rv):
+		return g.askPad(l, generation, kind)
 	case rv == pkcs11.CKR_OK:
 		return nil
 	case refused(rv):

@@ -37,6 +37,7 @@ type seat struct {
 	objects     int    // in sync, at the last count
 	owing       bool   // it has objects for another member that could not take them yet
 	login       uint64 // the group's login that this member has; see login.go
+	padAsked    uint64 // the login for which its own PIN pad was asked last; see pad.go
 }
 
 func (s *seat) serialNow(g *Group) string {

@@ -143,7 +143,7 @@ func (g *Group) lookAt(ctx context.Context, s *seat, pin pkcs11.PIN, wrong error
 	case wrong != nil:
 		return l, nil, wrong
 	default:
-		if err := g.followAs(l, pkcs11.CKU_USER, pin); err != nil {
+		if err := g.followAs(l, 0, pkcs11.CKU_USER, pin); err != nil {
 			return l, nil, err
 		}
 	}

@@ -159,46 +159,74 @@ func TestAMemberSignsInDER(t *testing.T) {
 	unharmed(t, load)
 }
 
-// field-F6: where each token has a PIN pad nobody is there to log in a member that
-// comes back. It stays out and says so, others serve, and no pad is asked but by the
-// C_Login of an application.
+// field-F6: where each token has a PIN pad one C_Login asks all of them. Nobody is there to
+// log in a member that comes back: it stays out and says so, others serve, and no pad is
+// asked but by the C_Login of an application.
 func TestPINPads(t *testing.T) {
 	w := newWorld(t, 2)
-	pads := map[string]string{}
-	for _, member := range w.Members {
-		pads[member] = filepath.Join(w.Dir, member+".pad")
-		w.odd(member, "ODD_PINPAD="+pads[member], "PIN="+w.PIN)
-	}
-	asked := func() (n int) {
-		for _, pad := range pads {
-			text, _ := os.ReadFile(pad)
-			n += len(text)
-		}
-		return n
-	}
+	asked := w.pads(w.Members...)
 	app := w.obedient("pinpad")
 	w.must(w.Ready())
 	app.hears("login", "login 0x0")
 	app.hears("random", "random 0x0")
-	const needs = "the token needs a login at its own PIN pad"
-	w.await("the other member to need a login", func() bool { return strings.Contains(w.log(), needs) })
-	if n := asked(); n != 1 {
-		t.Errorf("pads were asked %d times for one login", n)
+	w.must(w.Ready())
+	if got := asked(); got["a"] != 1 || got["b"] != 1 {
+		t.Errorf("one login asked the pads %v times", got)
 	}
-	before := strings.Count(w.log(), needs)
-	w.must(w.Kill("a")) // the one that is logged in
-	w.await("it to need a login, too", func() bool { return strings.Count(w.log(), needs) > before })
-	if n := asked(); n != 1 {
-		t.Errorf("pads were asked %d times, though nobody called C_Login again", n)
+	w.must(w.Kill("a"))
+	const needs = "the token needs a login at its own PIN pad"
+	w.await("it to need a login", func() bool { return strings.Contains(w.log(), needs) })
+	app.hears("random", "random 0x0")
+	if got := asked(); got["a"] != 1 || got["b"] != 1 {
+		t.Errorf("pads were asked %v times, though nobody called C_Login again", got)
 	}
 	app.hears("logout", "logout 0x0")
 	w.must(w.Ready())
 	app.hears("login", "login 0x0")
 	app.hears("random", "random 0x0")
-	if n := asked(); n != 2 {
-		t.Errorf("pads were asked %d times for two logins", n)
+	w.must(w.Ready())
+	if got := asked(); got["a"] != 2 || got["b"] != 2 {
+		t.Errorf("two logins asked the pads %v times", got)
 	}
 	app.end()
+}
+
+// field-F6: where some tokens have a PIN pad, the others get the PIN of the application
+// and the pads are asked; without a PIN those others stay out.
+func TestOnePINPad(t *testing.T) {
+	w := newWorld(t, 2)
+	asked := w.pads("a")
+	app := w.obedient("pinpad")
+	w.must(w.Ready())
+	app.hears("pin", "pin 0x0")
+	w.must(w.Ready())
+	if got := asked(); got["a"] != 1 {
+		t.Errorf("the pad was asked %v times", got)
+	}
+	app.hears("logout", "logout 0x0")
+	w.must(w.Ready())
+	app.hears("login", "login 0x0")
+	app.hears("random", "random 0x0")
+	w.must(w.Wait("b", "needs a PIN", func(m control.Member) bool {
+		return m.State == "quarantined" && strings.Contains(m.LastError, "the token needs a PIN from the application")
+	}))
+	app.end()
+}
+
+// pads gives members a PIN pad, and returns how often each was asked.
+func (w *world) pads(members ...string) (asked func() map[string]int) {
+	w.t.Helper()
+	for _, member := range members {
+		w.odd(member, "ODD_PINPAD="+filepath.Join(w.Dir, member+".pad"), "PIN="+w.PIN)
+	}
+	return func() map[string]int {
+		n := map[string]int{}
+		for _, member := range members {
+			text, _ := os.ReadFile(filepath.Join(w.Dir, member+".pad"))
+			n[member] = len(text)
+		}
+		return n
+	}
 }
 
 // An obedient application does what it is told, line by line.

@@ -37,6 +37,8 @@ type Token struct {
 	useOnly  bool
 	offers   []wire.OfferedMechanism
 	format   func(*ecdsa.PrivateKey, []byte) []byte
+	pad      func() pkcs11.RV
+	open     bool
 }
 
 type object struct {
@@ -116,6 +118,20 @@ func (t *Token) Offer(list ...wire.OfferedMechanism) {
 	t.offers = list
 }
 
+// Pad gives the token a PIN pad, which answers a login so and is the only way to one.
+func (t *Token) Pad(pad func() pkcs11.RV) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pad = pad
+}
+
+// NeedsNoLogin has the token say that nothing there needs one.
+func (t *Token) NeedsNoLogin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open = true
+}
+
 // SetDomain makes the token a member of a domain, or of none.
 func (t *Token) SetDomain(name string) {
 	t.mu.Lock()
@@ -159,7 +175,7 @@ type life struct {
 }
 
 func newLife(t *Token, epoch uint64) *life {
-	return &life{token: t, next: epoch * 1000, handles: make(map[uint64]*object)}
+	return &life{token: t, loggedIn: t.open, next: epoch * 1000, handles: make(map[uint64]*object)}
 }
 
 // session answers the calls of one session.
@@ -208,6 +224,12 @@ func (s *session) handle(o *object) uint64 {
 func (s *session) Describe(_ context.Context, c *wire.Describe) pkcs11.RV {
 	pkcs11.Pad(c.Token.Token.Serial[:], s.life.token.serial)
 	c.Token.Token.Flags = pkcs11.CKF_LOGIN_REQUIRED
+	if s.life.token.open {
+		c.Token.Token.Flags = 0
+	}
+	if s.life.token.pad != nil {
+		c.Token.Token.Flags |= pkcs11.CKF_PROTECTED_AUTHENTICATION_PATH
+	}
 	c.Token.Domain = []byte(s.life.token.domain)
 	c.Token.Cloning = len(c.Token.Domain) > 0
 	c.Token.UseOnly = s.life.token.useOnly
@@ -225,6 +247,14 @@ func (s *session) GetTokenInfo(_ context.Context, c *wire.GetTokenInfo) pkcs11.R
 func (s *session) Probe(context.Context, *wire.Probe) pkcs11.RV { return pkcs11.CKR_OK }
 
 func (s *session) Login(_ context.Context, c *wire.Login) pkcs11.RV {
+	if pad := s.life.token.pad; pad != nil {
+		if c.Pin != nil {
+			return pkcs11.CKR_ARGUMENTS_BAD
+		}
+		rv := pad()
+		s.life.loggedIn = rv == pkcs11.CKR_OK
+		return rv
+	}
 	s.life.token.logins++
 	if string(c.Pin) != s.life.token.pin {
 		s.life.token.wrong = true
@@ -244,7 +274,7 @@ func (s *session) SetPIN(_ context.Context, c *wire.SetPIN) pkcs11.RV {
 }
 
 func (s *session) Logout(context.Context, *wire.Logout) pkcs11.RV {
-	s.life.loggedIn = false
+	s.life.loggedIn = s.life.token.open
 	return pkcs11.CKR_OK
 }
 

@@ -24,6 +24,8 @@ int main(int argc, char **argv)
 		order[strcspn(order, "\n")] = '\0';
 		if (!strcmp(order, "login"))
 			say(order, p11->C_Login(session, CKU_USER, NULL, 0));
+		else if (!strcmp(order, "pin"))
+			say(order, p11->C_Login(session, CKU_USER, (CK_UTF8CHAR *)getenv("PIN"), strlen(getenv("PIN"))));
 		else if (!strcmp(order, "logout"))
 			say(order, p11->C_Logout(session));
 		else
