@@ -5,7 +5,6 @@ package group
 import (
 	"fmt"
 
-	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
@@ -26,25 +25,15 @@ func (g *Group) transfer(c *comparison, m *mark, from, to *link, objects, of, th
 	if err := g.hides(to, objects, there, wanted); err != nil {
 		return err
 	}
-	made := make(map[uint64]*wire.Identity) // by the receiver's handle
+	var list []*wire.Identity
 	for i := range objects {
-		id := &objects[i]
-		if id.Flags&wire.Copyable == 0 || c.refused[refusal{to.seat, keyOf(id)}] {
-			continue
+		if id := &objects[i]; id.Flags&wire.Copyable != 0 && !c.refused[refusal{to.seat, keyOf(id)}] {
+			list = append(list, id)
 		}
-		g.refresh(m)
-		object, err := g.copy(from, to, id, wanted[keyOf(id)])
-		switch {
-		case from.conn.Err() != nil:
-			return nil // the rest is copied when both are back
-		case to.conn.Err() != nil:
-			return to.conn.Err()
-		case err != nil:
-			c.refused[refusal{to.seat, keyOf(id)}] = true
-			g.say(ObjectNotCopied, to.seat, err, describe(id))
-		default:
-			made[object] = id
-		}
+	}
+	made, err := g.carry(c, m, from, to, list, wanted)
+	if err != nil {
+		return err
 	}
 	if len(made) == 0 {
 		return nil
@@ -187,24 +176,4 @@ func (g *Group) count(l *link, id *wire.Identity) (n uint64, err error) {
 		}
 	}
 	return n, orNil(call.RV)
-}
-
-// copy copies one object, so that there are so many copies on the receiver. It
-// returns the receiver's handle.
-func (g *Group) copy(from, to *link, id *wire.Identity, copies uint64) (uint64, error) {
-	export := wire.Export{Object: id.Object}
-	if _, err := from.background(g.ctx, g.limits(nil), &export); err != nil {
-		return 0, err
-	}
-	if export.RV != pkcs11.CKR_OK {
-		return 0, fmt.Errorf("member %s does not export it: %w", from.seat.member.Name(), export.RV)
-	}
-	in := wire.Import{Blob: export.Blob, Token: true, Copies: copies}
-	if _, err := to.background(g.ctx, g.limits(nil), &in); err != nil {
-		return 0, err
-	}
-	if in.RV != pkcs11.CKR_OK {
-		return 0, fmt.Errorf("member %s does not take it: %w", to.seat.member.Name(), importError(in.RV))
-	}
-	return in.Identity.Object, nil
 }

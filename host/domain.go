@@ -151,9 +151,12 @@ func (t *Token) isDomainKey(object uint64) bool {
 
 // hides says whether an object is a helper of ours (rule H4).
 func hides(k *known) bool {
+	if string(k.Label) == trialLabel && k.Flags&wire.OnToken == 0 {
+		return true
+	}
 	switch k.Class {
 	case pkcs11.CKO_SECRET_KEY:
-		return reservedLabel(k.Label) && k.Flags&wire.OnToken != 0 || string(k.Label) == trialLabel && k.Flags&wire.OnToken == 0
+		return reservedLabel(k.Label) && k.Flags&wire.OnToken != 0
 	case pkcs11.CKO_DATA:
 		return reservedApplication(k.attributes.Bytes(pkcs11.CKA_APPLICATION))
 	}

@@ -53,7 +53,7 @@ func (s *session) made(wanted *wire.Identity, copies uint64, named bool) (*wire.
 	if named {
 		enough = math.MaxUint64
 	}
-	there, rv := s.copies(wanted, enough)
+	there, rv := s.copies(wanted, enough, !named)
 	if rv != pkcs11.CKR_OK || len(there) == 0 || uint64(len(there)) < copies {
 		return nil, rv
 	}
@@ -117,15 +117,15 @@ func (s *session) build(b *blob, token bool) (known, pkcs11.RV) {
 	if isKey(b.identity.Class) {
 		template = append(template, pkcs11.Ulong(pkcs11.CKA_KEY_TYPE, b.identity.KeyType))
 	}
-	var late pkcs11.Template
+	var held, late pkcs11.Template
 	if token {
-		template = append(template, b.held...)
+		held = b.held
 	}
-	object, rv := s.materialise(b, template)
-	if token && len(b.held) > 0 && (rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY || rv == pkcs11.CKR_TEMPLATE_INCONSISTENT) {
+	object, rv := s.materialise(b, template, held, token)
+	if len(held) > 0 && (rv == pkcs11.CKR_ATTRIBUTE_READ_ONLY || rv == pkcs11.CKR_TEMPLATE_INCONSISTENT) {
 		// Some tokens take these only later.
-		late = b.held
-		object, rv = s.materialise(b, template.Without(heldKinds...))
+		late = held
+		object, rv = s.materialise(b, template, nil, token)
 	}
 	if rv != pkcs11.CKR_OK {
 		return known{}, rv
@@ -144,28 +144,37 @@ func (s *session) build(b *blob, token bool) (known, pkcs11.RV) {
 	return k, rv
 }
 
-// materialise has the token make the object.
-func (s *session) materialise(b *blob, template pkcs11.Template) (uint64, pkcs11.RV) {
+// materialise has the token make the object, on the token or for the session.
+func (s *session) materialise(b *blob, template, held pkcs11.Template, token bool) (uint64, pkcs11.RV) {
+	make := s.maker(b)
+	if token {
+		return s.put(template, held, make)
+	}
+	return make(template)
+}
+
+// maker is how an object is made of a blob: it calls the module and nothing else.
+func (s *session) maker(b *blob) func(pkcs11.Template) (uint64, pkcs11.RV) {
 	if b.carry == carryPlain {
-		c := wire.CreateObject{Template: template}
-		rv := s.write(func() pkcs11.RV { return s.raw.CreateObject(bg, &c) })
-		return c.Object, rv
+		return s.createRaw
 	}
 	keys := s.domain()
 	by := keys.open
 	if b.carry == carryStrict {
 		by = keys.strict
 	}
-	template = keys.strip(template)
-	c := wire.UnwrapKey{Mechanism: pkcs11.Mechanism{Type: b.mechanism, Null: true}, Unwrapping: by,
-		Wrapped: wire.Data(b.wrapped), Template: template}
-	rv := s.write(func() pkcs11.RV { return s.raw.UnwrapKey(bg, &c) })
-	if rv == pkcs11.CKR_TEMPLATE_INCOMPLETE && b.identity.Class == pkcs11.CKO_SECRET_KEY && b.identity.Size > 0 {
-		// Some tokens want to know the length, others refuse to be told.
-		c.Template = append(template, pkcs11.Ulong(pkcs11.CKA_VALUE_LEN, b.identity.Size/8))
-		rv = s.write(func() pkcs11.RV { return s.raw.UnwrapKey(bg, &c) })
+	return func(t pkcs11.Template) (uint64, pkcs11.RV) {
+		t = keys.strip(t)
+		c := wire.UnwrapKey{Mechanism: pkcs11.Mechanism{Type: b.mechanism, Null: true}, Unwrapping: by,
+			Wrapped: wire.Data(b.wrapped), Template: t}
+		rv := s.raw.UnwrapKey(bg, &c)
+		if rv == pkcs11.CKR_TEMPLATE_INCOMPLETE && b.identity.Class == pkcs11.CKO_SECRET_KEY && b.identity.Size > 0 {
+			// Some tokens want to know the length, others refuse to be told.
+			c.Template = append(t, pkcs11.Ulong(pkcs11.CKA_VALUE_LEN, b.identity.Size/8))
+			rv = s.raw.UnwrapKey(bg, &c)
+		}
+		return c.Key, rv
 	}
-	return c.Key, rv
 }
 
 // Publish puts a session object on the token, unless there are as many equal

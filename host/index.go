@@ -17,14 +17,33 @@ import (
 // each of a thousand copies would take longer than the copies.
 type index struct {
 	made    time.Time
+	cost    time.Duration // of making it
 	handles map[string][]uint64
 }
 
-const indexAge = 250 * time.Millisecond
+const (
+	indexAge = 250 * time.Millisecond
+
+	// A member that is filled looks at the end for twins that came of an index that
+	// was too old, and removes them. So on a full token one may be older there: ten
+	// times what it took to make, up to indexAgeMax.
+	indexShare  = 10
+	indexAgeMax = time.Second
+)
+
+// current says whether the index may still be used, in a fill or otherwise.
+func (i *index) current(fill bool) bool {
+	age := indexAge
+	if fill {
+		age = min(max(indexAge, indexShare*i.cost), indexAgeMax)
+	}
+	return time.Since(i.made) < age
+}
 
 // copies finds the objects on the token that are the one wanted: at least enough
-// of them if there are as many, and all otherwise.
-func (s *session) copies(wanted *wire.Identity, enough uint64) (same []wire.Identity, rv pkcs11.RV) {
+// of them if there are as many, and all otherwise. fill says that the caller will look
+// once more for those of other processes.
+func (s *session) copies(wanted *wire.Identity, enough uint64, fill bool) (same []wire.Identity, rv pkcs11.RV) {
 	switch {
 	case len(wanted.Fingerprint) == 0:
 		return nil, pkcs11.CKR_OK
@@ -33,7 +52,7 @@ func (s *session) copies(wanted *wire.Identity, enough uint64) (same []wire.Iden
 		all := hints(wanted)[len(hints(wanted))-1]
 		return s.same(wanted, all.With(pkcs11.Bool(pkcs11.CKA_TOKEN, true)))
 	}
-	if rv := s.refreshIndex(); rv != pkcs11.CKR_OK {
+	if rv := s.refreshIndex(fill); rv != pkcs11.CKR_OK {
 		return nil, rv
 	}
 	s.token.state.Lock()
@@ -55,9 +74,9 @@ func (s *session) copies(wanted *wire.Identity, enough uint64) (same []wire.Iden
 	return same, pkcs11.CKR_OK
 }
 
-func (s *session) refreshIndex() pkcs11.RV {
+func (s *session) refreshIndex(fill bool) pkcs11.RV {
 	s.token.state.Lock()
-	fresh := time.Since(s.token.index.made) < indexAge
+	fresh := s.token.index.current(fill)
 	s.token.state.Unlock()
 	if fresh {
 		return pkcs11.CKR_OK
@@ -90,7 +109,7 @@ func (s *session) refreshIndex() pkcs11.RV {
 	}
 	s.token.state.Lock()
 	defer s.token.state.Unlock()
-	s.token.index = index{made: made, handles: handles}
+	s.token.index = index{made: made, cost: time.Since(made), handles: handles}
 	return pkcs11.CKR_OK
 }
 

@@ -24,11 +24,10 @@ func (s *session) Record(_ context.Context, c *wire.Record) pkcs11.RV {
 	if rv != pkcs11.CKR_OK || len(there) > 0 {
 		return rv
 	}
-	made := wire.CreateObject{Template: append(dataTemplate(journalApplication), pkcs11.Bytes(pkcs11.CKA_VALUE, value),
-		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, true))}
-	rv = s.write(func() pkcs11.RV { return s.raw.CreateObject(bg, &made) })
+	object, rv := s.create(append(dataTemplate(journalApplication), pkcs11.Bytes(pkcs11.CKA_VALUE, value),
+		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, true)))
 	if rv == pkcs11.CKR_OK {
-		s.token.hide(made.Object)
+		s.token.hide(object)
 	}
 	return rv
 }

@@ -189,14 +189,13 @@ func (s *session) writeOrigin(k *known, guard string, shown pkcs11.Template) (ma
 
 // keepOrigin puts a record on the token.
 func (s *session) keepOrigin(k *known, label string, value []byte) (uint64, pkcs11.RV) {
-	c := wire.CreateObject{Template: append(dataTemplate(originApplication),
+	object, rv := s.create(append(dataTemplate(originApplication),
 		pkcs11.Bytes(pkcs11.CKA_OBJECT_ID, k.Fingerprint), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(label)), pkcs11.Bytes(pkcs11.CKA_VALUE, value),
-		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, k.Flags&wire.Private != 0))}
-	rv := s.write(func() pkcs11.RV { return s.raw.CreateObject(bg, &c) })
+		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bool(pkcs11.CKA_PRIVATE, k.Flags&wire.Private != 0)))
 	if rv == pkcs11.CKR_OK {
-		s.token.hide(c.Object)
+		s.token.hide(object)
 	}
-	return c.Object, rv
+	return object, rv
 }
 
 // dropOrigin removes the records of an object that is gone, unless an equal one
@@ -209,7 +208,7 @@ func (s *session) dropOrigin(k *known) {
 	if len(records) == 0 {
 		return
 	}
-	if left, rv := s.copies(&k.Identity, 1); rv != pkcs11.CKR_OK || len(left) > 0 {
+	if left, rv := s.copies(&k.Identity, 1, false); rv != pkcs11.CKR_OK || len(left) > 0 {
 		return
 	}
 	for _, record := range records {

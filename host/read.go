@@ -132,6 +132,7 @@ func (s *session) objects(template pkcs11.Template) (all []uint64, rv pkcs11.RV)
 		all, rv = s.objectsOnce(template)
 		return rv
 	})
+	s.token.settled()
 	return all, rv
 }
 

@@ -39,6 +39,10 @@ type Token struct {
 	// counts them up for the life of the process.
 	countsHandles bool
 
+	// drafts: the module copies an object to the token faster than it makes
+	// one there (draft.go).
+	drafts bool
+
 	shared // what the sessions share
 }
 
@@ -110,6 +114,7 @@ func (t *Token) find() (uint64, error) {
 			t.slot, t.found = slot, true
 			if info, rv := t.module.Info(); rv == pkcs11.CKR_OK {
 				t.countsHandles = strings.HasPrefix(pkcs11.Unpad(info.Manufacturer[:]), "SoftHSM")
+				t.drafts = t.countsHandles
 			}
 			return slot, nil
 		}

@@ -74,7 +74,7 @@ func (s *session) divide(k *known, guard string, value []byte) (label string, rv
 	if !secret(k.Class) {
 		return "", pkcs11.CKR_OK
 	}
-	equal, rv := s.copies(&k.Identity, math.MaxUint64)
+	equal, rv := s.copies(&k.Identity, math.MaxUint64, false)
 	if rv != pkcs11.CKR_OK {
 		return "", rv
 	}
