@@ -178,3 +178,37 @@ func TestRecordOutlivesWhoIsLate(t *testing.T) {
 		})
 	}
 }
+
+// Field-C16: who settles a record does not always reach each member that has it. What
+// one of them says is over is over, whatever the others still say.
+func TestSettledWhereOneCouldNotBeReached(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		members := three()
+		b := launch(t, members, nil).bench(t, members)
+		b.login()
+		for i := range members {
+			b.await(i, Ready)
+		}
+		key, _ := b.generate("first")
+		away := b.g.seats[2].link
+		b.down(2)
+		setLabel(b, key[0], "older")
+		entries, err := b.g.journal(b.g.readyBut(nil))
+		if err != nil || len(entries) != 1 || len(entries[0].at) != 2 {
+			t.Fatal(entries, err)
+		}
+		e := entries[0]
+		for _, at := range e.at {
+			if !b.g.stands(e, "") || !b.g.waitsFor(away, e) {
+				t.Error("an event that waits is taken for settled")
+			}
+			b.g.eraseRaw(at.link, at.raw) // by somebody who reaches only this one
+			if b.g.stands(e, "") || b.g.waitsFor(away, e) {
+				t.Error("an event that was settled is taken for one that waits")
+			}
+			if rv, err := b.g.writeRaw(at.link, at.raw); rv != 0 || err != nil {
+				t.Fatal(rv, err)
+			}
+		}
+	})
+}

@@ -161,8 +161,6 @@ func (w *world) call(s step) {
 		rv, made = w.create(p, b, s)
 	case "destroy", "label", "use":
 		if o := w.pick(s.Key); o != nil {
-			// A key that was made while members were on their way back may not be where this
-			// process finds it yet.
 			made = w.served(p, o)
 			rv = w.touch(p, b, s, o)
 		}
@@ -179,14 +177,12 @@ func (w *world) call(s step) {
 	}
 }
 
-// served says whether a member that is ready for a process has an object.
+// served says whether the member that never fails is ready for a process, and has an
+// object: what was made while it was on its way back comes to it later.
 func (w *world) served(p *process, o *expectation) bool {
-	for i, m := range p.g.Snapshot().Members {
-		if m.State == Ready && len(w.members[i].Token.Holds()[nameOfKey(&o.id)]) > 0 {
-			return true
-		}
-	}
-	return false
+	return p.g.Snapshot().Members[2].State == Ready && slices.ContainsFunc(w.members[2].Token.Holds()[nameOfKey(&o.id)], func(label string) bool {
+		return slices.Contains(o.labels, label)
+	})
 }
 
 // nameOfKey is what fake tokens call a key.
