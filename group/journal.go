@@ -195,6 +195,14 @@ type errJournal struct {
 func (e *errJournal) Error() string { return e.err.Error() }
 func (e *errJournal) Unwrap() error { return e.err }
 
+// failureOf is a member's failure, if it is one.
+func failureOf(l *link, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &errJournal{l, err}
+}
+
 // journal reads the journals of members as one, in the order of events. A
 // member that cannot tell its own is in the error, and the others' are there.
 func (g *Group) journal(members []*link) (entries []*entry, err error) {

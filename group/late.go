@@ -72,13 +72,27 @@ func (g *Group) everywhere(e *entry, more *link, so func(copyOf, *record) bool) 
 const lateTries = 3
 
 // undoLate gives a member the present values of attributes that were set there by
-// a change which another process had settled already.
+// a change which another process had settled already. No record says that it has to: so
+// whoever fails as a source makes way for the next one, and that there was none is said.
 func (g *Group) undoLate(l *link, e *entry, members []*link) error {
-	for range lateTries {
-		other := g.upToDate(l, e, members)
-		if other == nil {
-			return &errJournal{l, fmt.Errorf("%v: it was settled by another process at the same time: it is compared anew", e)}
+	for _, other := range g.upToDate(l, e, members) {
+		err := g.copyValues(l, other, e)
+		if err == nil {
+			return nil
 		}
+		if failure := new(errJournal); errors.As(err, &failure) && failure.link == other {
+			g.drop(other, err)
+			continue
+		}
+		return err
+	}
+	g.say(ObjectsDiffer, l.seat, nil, fmt.Sprintf("%v: it was carried out after a later change, and no other member can tell what that was: compare them with `oneslot sync`", e))
+	return &errJournal{l, fmt.Errorf("%v: it was settled by another process at the same time: it is compared anew", e)}
+}
+
+// copyValues gives a member the values of attributes that another one has now.
+func (g *Group) copyValues(l, other *link, e *entry) error {
+	for range lateTries {
 		// The late one first: what it has from a later change, the other has, too.
 		object, has, err := g.holds(l, e)
 		if err != nil {
@@ -103,9 +117,9 @@ func (g *Group) undoLate(l *link, e *entry, members []*link) error {
 	return &errJournal{l, fmt.Errorf("%v: its object is being changed all the time: it is compared anew", e)}
 }
 
-// upToDate is a member beside l which no record about the object of an event waits
+// upToDate are the members beside l which no record about the object of an event waits
 // for, once no change of it is under way.
-func (g *Group) upToDate(l *link, e *entry, members []*link) *link {
+func (g *Group) upToDate(l *link, e *entry, members []*link) (out []*link) {
 	waiting := make(map[*link]bool)
 	for _, other := range g.awaitRivals(e, members) {
 		for _, m := range members {
@@ -114,11 +128,11 @@ func (g *Group) upToDate(l *link, e *entry, members []*link) *link {
 		}
 	}
 	for _, m := range members {
-		if m != l && !waiting[m] {
-			return m
+		if m != l && !waiting[m] && m.conn.Err() == nil {
+			out = append(out, m)
 		}
 	}
-	return nil
+	return out
 }
 
 // holds reads the attributes that an event changes as a member has them now.

@@ -170,17 +170,21 @@ func (g *Group) heed(e *entry, members []*link, budget *int) (did bool, failed e
 }
 
 // lacks says whether a member that does not show the object of an event has done with
-// the event. It has not done with a change while somebody fills it: he may be copying
-// the object there as it was before. What was destroyed he takes back himself.
+// the event. It has not done with a change while the object may be on its way there as
+// it was before: from who fills the member, or has just created it. What was destroyed
+// they take back.
 func (g *Group) lacks(l *link, e *entry, login uint64) (bool, error) {
 	if sees, err := g.sees(l, &e.Identity, login); err != nil || !sees || e.Op != opChange {
 		return sees, err
 	}
-	filling, err := g.fillers(l)
-	if err != nil {
-		return false, &errJournal{l, err}
+	if n, err := g.count(l, &e.Identity); err != nil || n > 0 {
+		return true, failureOf(l, err) // it is called otherwise by now, or a later change counts
 	}
-	return len(filling) == 0, nil
+	if e.age() < fillPatience {
+		return false, nil
+	}
+	filling, err := g.fillers(l)
+	return len(filling) == 0, failureOf(l, err)
 }
 
 // sees says whether a member showed such an object while it had the login that it has
@@ -279,147 +283,4 @@ func (g *Group) remainder(e *entry, left []string, members []*link) string {
 		mine.Settled = e.settledAt()
 	}
 	return string(mine.encode())
-}
-
-// obey carries out an event on a member, unless a later one makes it pointless.
-func (g *Group) obey(l *link, e *entry, budget *int) (acted bool, err error) {
-	if e.Op == opCreate {
-		return false, nil // what it lacks it gets by comparing
-	}
-	if e.Op == opChange && len(g.remaining(l, e)) == 0 {
-		return false, nil
-	}
-	rv, acted, err := g.carryOut(l, e, budget)
-	if rv == pkcs11.CKR_OBJECT_HANDLE_INVALID && err == nil {
-		// Another process has carried it out in between, or the token gives a
-		// changed object another handle: it is looked for anew (field-B5).
-		rv, acted, err = g.carryOut(l, e, budget)
-	}
-	switch {
-	case errors.Is(err, errBound):
-		return false, err
-	case err != nil:
-		return acted, &errJournal{l, err}
-	case rv != pkcs11.CKR_OK && (e.Op == opDestroy || blame(rv, true) != request):
-		// What it still has after a destruction must neither serve nor be copied
-		// back (K5). Whoever may manage keys there carries it out.
-		return true, &errJournal{l, fmt.Errorf("journal: %v: %w", e, rv)}
-	case rv != pkcs11.CKR_OK:
-		g.say(ChangeMissed, l.seat, rv, e.String())
-	}
-	return acted, nil
-}
-
-// carryOut does on a member what an event says, if it has the object: acted.
-//
-// The journals were read a while ago, and what the member shows may have been made by
-// somebody who had carried it out before. His record was in a journal before the object
-// could be seen: so they are read once more after that, and say whether it is meant.
-func (g *Group) carryOut(l *link, e *entry, budget *int) (rv pkcs11.RV, acted bool, err error) {
-	find := wire.Resolve{Wanted: e.Identity}
-	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil {
-		return 0, false, err
-	}
-	if find.RV != pkcs11.CKR_OK {
-		return 0, false, fmt.Errorf("journal: %v: %w", e, find.RV)
-	}
-	target, err := g.meant(l, e, find.Found)
-	if err != nil {
-		return 0, false, err
-	}
-	if target == nil {
-		g.absent(l, e, find.Found)
-		return pkcs11.CKR_OK, false, nil
-	}
-	now := g.reread(e)
-	if now == nil {
-		return pkcs11.CKR_OK, false, nil
-	}
-	if target, err = g.meant(l, now, find.Found); err != nil || target == nil {
-		return pkcs11.CKR_OK, false, err
-	}
-	changes := e.Changes
-	if e.Op == opChange {
-		if changes = g.remaining(l, now); len(changes) == 0 {
-			return pkcs11.CKR_OK, false, nil
-		}
-	}
-	var call wire.Call = &wire.SetAttributeValue{Object: target.Object, Template: changes}
-	if e.Op == opDestroy {
-		if *budget <= 0 {
-			return 0, false, errBound
-		}
-		call = &wire.DestroyObject{Object: target.Object}
-	}
-	_, err = l.background(g.ctx, g.limits(nil), call)
-	if e.Op == opDestroy && err == nil && call.Result() == pkcs11.CKR_OK {
-		*budget--
-	}
-	return call.Result(), true, err
-}
-
-// reread is an event as the journals have it now; nil if it is over. Nothing is over
-// for a member that cannot tell.
-func (g *Group) reread(e *entry) *entry {
-	entries, err := g.journal(e.among)
-	event := e.event()
-	if i := slices.IndexFunc(entries, func(n *entry) bool { return n.event() == event }); i >= 0 {
-		return entries[i]
-	}
-	if err != nil {
-		return e
-	}
-	return nil
-}
-
-// absent is what to make of a member that does not have the object of an event:
-// it never had it, or has lost it already. Several that could be meant are
-// nobody's guess.
-func (g *Group) absent(l *link, e *entry, found []wire.Identity) {
-	if len(found) > 1 && e.Twins == nil {
-		g.say(ChangeMissed, l.seat, nil, fmt.Sprintf("%v: it has %d such objects with other labels or IDs", e, len(found)))
-	}
-}
-
-// remaining is what of a change is not set again by a later one that the member has
-// made already: of two writers that did not see each other the later one wins, on
-// every member (field-C16).
-func (g *Group) remaining(l *link, e *entry) pkcs11.Template {
-	left := e.Changes
-	for _, n := range e.later {
-		if n.Op != opChange || n.waits(g, l) || !e.contends(&n.record) {
-			continue
-		}
-		kept := pkcs11.Template{}
-		for i := range left {
-			if n.Changes.Find(left[i].Type) == nil {
-				kept = append(kept, left[i])
-			}
-		}
-		if len(kept) < len(left) {
-			g.say(ChangeConflict, l.seat, nil, fmt.Sprintf("%v: of two changes the one of %v counts, the one of %v does not",
-				e, n.Time.Format(time.RFC3339Nano), e.Time.Format(time.RFC3339Nano)))
-		}
-		left = kept
-	}
-	return left
-}
-
-// choose picks among objects of one identity the one with the label and ID
-// that are wanted, or the only one there is.
-func choose(found []wire.Identity, wanted *wire.Identity) *wire.Identity {
-	var token []*wire.Identity
-	for i := range found {
-		if !found[i].Same(wanted) || found[i].Flags&wire.OnToken == 0 {
-			continue
-		}
-		if string(found[i].Label) == string(wanted.Label) && string(found[i].ID) == string(wanted.ID) {
-			return &found[i]
-		}
-		token = append(token, &found[i])
-	}
-	if len(token) == 1 {
-		return token[0]
-	}
-	return nil
 }

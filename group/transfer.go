@@ -117,8 +117,8 @@ func (g *Group) destroyed(joining *link) map[string]bool {
 func (g *Group) takeBack(c *comparison, l *link, made map[uint64]*wire.Identity, before map[string]bool) error {
 	for _, e := range g.destructions(c.link) {
 		for object, id := range made {
-			if before[e.event()] || nameOf(id) != nameOf(&e.Identity) {
-				continue
+			if before[e.event()] || nameOf(id) != nameOf(&e.Identity) || e.waits(g, l) && !g.underWay(e) {
+				continue // who has not confirmed yet destroys one by the journal
 			}
 			delete(made, object)
 			call := wire.DestroyObject{Object: object}
