@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -49,7 +50,9 @@ func (g *Group) claim(l *link) (*mark, error) {
 		return nil, errors.Join(err, errFilling)
 	}
 	m := &mark{l, record{Op: opFill, Time: after(time.Time{}), By: rand.Text()}.pending(nil)}
+	g.owns(m, true)
 	if rv, err := g.writeRecord(l, m.record); err != nil || rv != pkcs11.CKR_OK {
+		g.owns(m, false)
 		return nil, err
 	}
 	others, err := g.fillers(l)
@@ -57,10 +60,36 @@ func (g *Group) claim(l *link) (*mark, error) {
 		err = errFilling // both give way, and come back after a pause drawn by lot
 	}
 	if err != nil {
-		g.eraseRecord(l, m.record)
+		g.release(m)
 		return nil, err
 	}
 	return m, nil
+}
+
+// owns notes whether a mark is this process's own.
+func (g *Group) owns(m *mark, own bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.fills == nil {
+		g.fills = make(map[string]bool)
+	}
+	if g.fills[m.record.By] = own; !own {
+		delete(g.fills, m.record.By)
+	}
+}
+
+// isFilled says whether the journals show that another process, which is alive, fills
+// a member.
+func (g *Group) isFilled(l *link, entries []*entry) bool {
+	for _, e := range entries {
+		g.mu.Lock()
+		own := g.fills[e.By]
+		g.mu.Unlock()
+		if e.Op == opFill && !own && slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == l && !g.abandoned(c) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // fillers are the records of those who fill a member, this process included.
@@ -90,6 +119,7 @@ func (g *Group) refresh(m *mark) {
 func (g *Group) release(m *mark) {
 	if m != nil {
 		g.eraseRecord(m.link, m.record)
+		g.owns(m, false)
 	}
 }
 

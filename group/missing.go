@@ -26,7 +26,8 @@ func (g *Group) list(l *link) ([]wire.Identity, error) {
 type difference struct{ ofA, ofB, onlyA, onlyB []wire.Identity }
 
 // compare lists both members, which have the same login meanwhile: one that has none
-// would seem to hold less. An error is a's; if b fails there is nothing to compare with.
+// would seem to hold less. An error is a's; if b fails it is
+// dropped, and a is to be compared with another one: errRestless.
 func (g *Group) compare(a, b *link) (d difference, err error) {
 	login, other := g.loginOf(a), g.loginOf(b)
 	if d.ofA, err = g.list(a); err != nil {
@@ -34,7 +35,7 @@ func (g *Group) compare(a, b *link) (d difference, err error) {
 	}
 	failed := func(err error) error {
 		g.drop(b, err)
-		return fmt.Errorf("member %s, which it was compared with: %w", b.seat.member.Name(), err)
+		return fmt.Errorf("%w: member %s, which it was compared with, failed: %w", errRestless, b.seat.member.Name(), err)
 	}
 	if d.ofB, err = g.list(b); err != nil {
 		return d, failed(err)

@@ -37,6 +37,9 @@ func (g *Group) settleJournal(joining *link) (did bool, err error) {
 // fails is dropped, but for the one that is joining: its failure is returned.
 func (g *Group) settleAmong(members []*link, which func(*entry) bool, joining *link) (did bool, err error) {
 	entries, err := g.journal(members)
+	if g.isFilled(joining, entries) {
+		return false, errFilling // what he is copying there may be what is to be destroyed
+	}
 	dead := make(map[string]bool)
 	if joining != nil {
 		entries, dead, err = g.letFinish(entries, err, members)
@@ -268,14 +271,17 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 // group's own, so that one who finds that he wrote too late takes back his own
 // record, and not the same of another process that is in time.
 func (g *Group) remainder(e *entry, left []string, members []*link) string {
-	count := make(map[string]int)
+	count, first := make(map[string]int), ""
 	for _, c := range e.at {
 		r, _ := decodeRecord(c.raw)
-		if !r.Open && slices.Equal(r.Pending, left) && slices.Contains(members, c.link) {
-			if count[string(c.raw)]++; count[string(c.raw)] == len(members) {
-				return string(c.raw)
+		if raw := string(c.raw); !r.Open && slices.Equal(r.Pending, left) && slices.Contains(members, c.link) {
+			if count[raw]++; count[raw] == len(members) && (first == "" || raw < first) {
+				first = raw // of several everybody keeps the same one
 			}
 		}
+	}
+	if first != "" {
+		return first
 	}
 	mine := e.pending(left)
 	mine.Open, mine.By = false, g.by
