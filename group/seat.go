@@ -34,10 +34,11 @@ type seat struct {
 	link        *link  // the connection; nil without one
 	serial      string // of the token, once it was seen
 	about       *wire.Description
-	objects     int    // in sync, at the last count
-	owing       bool   // it has objects for another member that could not take them yet
-	login       uint64 // the group's login that this member has; see login.go
-	padAsked    uint64 // the login for which its own PIN pad was asked last; see pad.go
+	objects     int             // in sync, at the last count
+	owing       bool            // it has objects for another member that could not take them yet
+	login       uint64          // the group's login that this member has; see login.go
+	padAsked    uint64          // the login for which its own PIN pad was asked last; see pad.go
+	told        map[string]bool // events that could not be settled on it, and that was said
 }
 
 func (s *seat) serialNow(g *Group) string {

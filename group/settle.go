@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
@@ -162,6 +161,7 @@ func (g *Group) settle(e *entry, members []*link, budget *int) (did bool, err er
 // settled by whoever may manage keys on all of them.
 func (g *Group) heed(e *entry, members []*link, budget *int) (did bool, failed error) {
 	if e.Op != opDestroy {
+		g.stale(e, members)
 		return false, nil
 	}
 	for _, l := range members {
@@ -205,88 +205,4 @@ func (g *Group) sees(l *link, id *wire.Identity, login uint64) (bool, error) {
 		return false, &errJournal{l, err}
 	}
 	return login == g.loginOf(l) && g.showsRoster(l), nil
-}
-
-// rewrite puts the record of an event into its present state on every member,
-// or removes it when all have confirmed and all are there to see that: one that
-// is not may hold an older state of it, which must not count when it returns.
-func (g *Group) rewrite(e *entry, left []string, members []*link) error {
-	if left == nil {
-		left = []string{}
-	}
-	stays := len(left) > 0 || len(members) < g.size() || g.rests(e)
-	if stays && len(left) == 0 && g.restsOn(e, members) {
-		g.paid(e)
-		return nil
-	}
-	raw := g.remainder(e, left, members)
-	var failed error
-	if stays {
-		written, fresh := 0, []*link(nil)
-		for _, l := range members {
-			if slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == l && string(c.raw) == raw }) {
-				written++
-				continue
-			}
-			rv, err := g.writeRaw(l, []byte(raw))
-			switch {
-			case err != nil:
-				failed = errors.Join(failed, &errJournal{l, err})
-			case rv != pkcs11.CKR_OK:
-				g.say(ChangeMissed, l.seat, rv, "its journal does not take the record: "+e.String())
-			default:
-				written++
-				fresh = append(fresh, l)
-			}
-		}
-		if written == 0 {
-			return failed // the old records stay
-		}
-		if len(fresh) > 0 && !g.stands(e, raw) {
-			for _, l := range fresh {
-				g.eraseRaw(l, []byte(raw)) // others have settled it meanwhile
-			}
-			return failed
-		}
-	}
-	g.paid(e)
-	for _, c := range e.at {
-		if stays && string(c.raw) == raw {
-			continue
-		}
-		erase := wire.Unrecord{Record: c.raw}
-		err := c.link.spare(g.ctx, g.limits(nil), &erase)
-		if err == nil && erase.RV != pkcs11.CKR_OK {
-			err = errRefused(erase.Number(), erase.RV) // what stays would later undo what comes after it
-		}
-		if err != nil {
-			failed = errors.Join(failed, &errJournal{c.link, err})
-		}
-	}
-	return failed
-}
-
-// remainder is the record of an event that waits for those who are left. If all of
-// the members have such a one it is that, whoever wrote it; else it is this
-// group's own, so that one who finds that he wrote too late takes back his own
-// record, and not the same of another process that is in time.
-func (g *Group) remainder(e *entry, left []string, members []*link) string {
-	count, first := make(map[string]int), ""
-	for _, c := range e.at {
-		r, _ := decodeRecord(c.raw)
-		if raw := string(c.raw); !r.Open && slices.Equal(r.Pending, left) && slices.Contains(members, c.link) {
-			if count[raw]++; count[raw] == len(members) && (first == "" || raw < first) {
-				first = raw // of several everybody keeps the same one
-			}
-		}
-	}
-	if first != "" {
-		return first
-	}
-	mine := e.pending(left)
-	mine.Open, mine.By = false, g.by
-	if len(left) == 0 {
-		mine.Settled = e.settledAt()
-	}
-	return string(mine.encode())
 }
