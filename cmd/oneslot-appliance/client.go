@@ -69,13 +69,17 @@ func (c *clientAdd) Run() error {
 	if c.CAName != "" && config.ClientCA == "" {
 		return fmt.Errorf("client %s: --ca-name: the configuration names no client_ca", c.Name)
 	}
-	if known != nil {
-		if owner, err := register.Owner(known.Fingerprint); err == nil && owner != nil && owner.Name != c.Name {
-			return fmt.Errorf("client %s: this certificate is the one of client %s already", c.Name, owner.Name)
-		}
-	}
 	var result *appliance.Client
 	err = register.Change(c.Name, func(before *appliance.Client) (*appliance.Client, error) {
+		if known != nil { // under the lock: two may be registering it at once
+			owner, err := register.Owner(known.Fingerprint)
+			if err != nil {
+				return nil, err
+			}
+			if owner != nil && owner.Name != c.Name {
+				return nil, fmt.Errorf("client %s: this certificate is the one of client %s already", c.Name, owner.Name)
+			}
+		}
 		result, err = c.changed(before, known)
 		return result, err
 	})

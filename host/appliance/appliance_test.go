@@ -275,6 +275,22 @@ func TestExpiryOfAFingerprintIsLearnt(t *testing.T) {
 	}
 }
 
+// A client that is removed is cut off at once, also while its connection drains and
+// has time left.
+func TestRemovedWhileItDrains(t *testing.T) {
+	b := start(t, func(c *appliance.Config) { c.Limits.ConnectionAge = appliance.Duration(time.Millisecond) })
+	web := b.client("web", ca)
+	a := web.connect()
+	<-a.Conn.(interface{ Draining() <-chan struct{} }).Draining()
+	a.works()
+	if err := b.register.Change("web", func(*appliance.Client) (*appliance.Client, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	b.listener.Reload()
+	a.ended()
+	b.tells("client-disconnected", "client=web", string(wire.RefusedUnknown))
+}
+
 // shortLived is a client that is connected, and whose certificate soon ends: later
 // than it takes to connect, on this machine.
 func (b *bench) shortLived(grants ...appliance.Grant) (*client, *application) {

@@ -250,28 +250,44 @@ func (p *process) watch(g *guard, draining chan<- struct{}, ended <-chan struct{
 	}
 	p.log.Info("connection-draining", "reason", reason)
 	close(draining)
-	p.outwait(g, orders, ended)
-	cut(reason)
+	cut(p.outwait(g, orders, ended, reason))
 }
 
 // outwait waits until the client has gone, or has asked nothing for a while, or
-// has been given all the time there is.
-func (p *process) outwait(g *guard, orders <-chan *order, ended <-chan struct{}) {
+// has been given all the time there is, or has lost its right: that ends it at once,
+// whatever it drains for. It returns why the connection ends.
+func (p *process) outwait(g *guard, orders <-chan *order, ended <-chan struct{}, reason string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(p.config.Limits.Drain))
 	defer cancel()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	recheck := time.NewTicker(recheckEvery)
+	defer recheck.Stop()
 	for {
 		select {
 		case <-ended:
-			return
+			return reason
 		case <-ctx.Done():
-			return
-		case <-orders:
+			return reason
+		case o := <-orders:
+			if o == nil {
+				orders = nil // the listener is gone: there are no more
+				continue
+			}
+			if o.Config != nil {
+				p.config = o.Config
+			}
+		case <-recheck.C:
 		case <-tick.C:
 			if g.idle() > drainIdle {
-				return
+				return reason
 			}
+			continue
+		}
+		_, err := p.config.decide(p.cert, p.chain, p.token, time.Now())
+		var refusal *wire.Refusal
+		if errors.As(err, &refusal) && refusal.Code != wire.RefusedExpired {
+			return string(refusal.Code) + ": " + refusal.Text
 		}
 	}
 }
