@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // The greeting is the first exchange on a network connection, once TLS has said
@@ -103,15 +104,21 @@ func Welcome(conn io.Writer) error {
 
 // SendRefusal tells a client why it is not let in.
 func SendRefusal(conn io.Writer, r *Refusal) error {
-	text := strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f {
-			return ' ' // a line with one would not be read
-		}
-		return c
-	}, r.Text)
-	line := fmt.Appendf(nil, "%s %d refused %s %s", greetingMagic, Version, r.Code, text)
+	line := fmt.Appendf(nil, "%s %d refused %s %s", greetingMagic, Version, r.Code, OneLine(r.Text, maxWelcome))
 	_, err := conn.Write(append(line[:min(len(line), maxWelcome-1)], '\n'))
 	return err
+}
+
+// OneLine is text as one line of at most so many bytes: what a peer says must not write
+// into somebody's terminal or log.
+func OneLine(text string, most int) string {
+	text = strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "?"))
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 var errLine = errors.New("the greeting is too long or has control characters")

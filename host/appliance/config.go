@@ -71,6 +71,7 @@ type Limits struct {
 	PerAddress         int      `toml:"connections_per_address"`
 	Sessions           int      `toml:"sessions"`       // of one connection [1024]
 	Calls              int      `toml:"calls"`          // of one connection inside the vendor module [64]
+	Memory             int      `toml:"memory"`         // MiB of one connection, beside what the vendor module takes [512]
 	Handshake          Duration `toml:"handshake"`      // from accepting to admitting [10s]
 	ConnectionAge      Duration `toml:"connection_age"` // after which a connection is drained; 0: never [0]
 	Drain              Duration `toml:"drain"`          // how long running commands may take then [5m]
@@ -88,7 +89,7 @@ type Limits struct {
 // defaultLimits are what is not configured.
 var defaultLimits = Limits{
 	HalfOpen: 64, HalfOpenPerAddress: 16, Connections: 512, PerClient: 128, PerAddress: 256,
-	Sessions: 1024, Calls: 64, Handshake: Duration(10 * time.Second), Drain: Duration(5 * time.Minute),
+	Sessions: 1024, Calls: 64, Memory: 512, Handshake: Duration(10 * time.Second), Drain: Duration(5 * time.Minute),
 	LoginTries: 3, LoginPause: Duration(5 * time.Minute), Audit: Duration(10 * time.Second),
 }
 
@@ -206,7 +207,7 @@ func (l *Limits) check() (problems []error) {
 	}{
 		{"half_open", l.HalfOpen > 0}, {"half_open_per_address", l.HalfOpenPerAddress > 0}, {"connections", l.Connections > 0},
 		{"connections_per_client", l.PerClient > 0}, {"connections_per_address", l.PerAddress > 0},
-		{"sessions", l.Sessions > 0}, {"calls", l.Calls > 0}, {"login_tries", l.LoginTries > 0},
+		{"sessions", l.Sessions > 0}, {"calls", l.Calls > 0}, {"memory", l.Memory > 0}, {"login_tries", l.LoginTries > 0},
 	} {
 		if !o.good {
 			problems = append(problems, fmt.Errorf("limits: %s must be more than 0", o.key))

@@ -183,11 +183,14 @@ func (p *process) settle(token *Token) error {
 func (p *process) answer(conn net.Conn, g *guard) (why string) {
 	draining, ended := make(chan struct{}), make(chan struct{})
 	cut := make(chan string, 1)
+	var over error // written before ended is closed
 	go func() {
 		defer close(ended)
 		// Twice as many streams as sessions: those beyond are told why they
 		// get none.
-		stream.Service{Host: g, Streams: uint32(2*p.config.Limits.Sessions + 16), Draining: draining}.Serve(conn)
+		over = stream.Service{
+			Host: g, Streams: uint32(2*p.config.Limits.Sessions + 16), Memory: uint64(p.config.Limits.Memory) << 20, Draining: draining,
+		}.Serve(conn)
 	}()
 	go g.audit.run(time.Duration(p.config.Limits.Audit), ended)
 	go p.watch(g, draining, ended, func(reason string) {
@@ -199,6 +202,9 @@ func (p *process) answer(conn net.Conn, g *guard) (why string) {
 	case why = <-cut:
 	default:
 		why = "the client closed the connection, or is gone"
+		if errors.Is(over, stream.ErrMemory) {
+			why = over.Error() + " (limits: memory)"
+		}
 	}
 	return why
 }

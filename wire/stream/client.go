@@ -48,6 +48,7 @@ func New(conn net.Conn) (wire.Client, error) {
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),
+		grpc.WithMaxHeaderListSize(maxHeaders),
 		grpc.WithInitialWindowSize(streamWindow),
 		grpc.WithInitialConnWindowSize(connectionWindow),
 		grpc.WithDefaultCallOptions(
@@ -207,10 +208,13 @@ func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls
 	return n, true, nil
 }
 
+// maxReason bounds what a peer can have this end log and show, in bytes.
+const maxReason = 1 << 10
+
 // fail closes the stream and returns the best explanation.
 func (s *grpcStream) fail(err error) error {
 	if told, ok := status.FromError(err); ok {
-		err = errors.New(told.Message())
+		err = errors.New(wire.OneLine(told.Message(), maxReason)) // the peer's words
 	}
 	s.giveUp(err)
 	if cause := s.client.Err(); cause != nil {

@@ -33,6 +33,10 @@ const (
 // maxMessage leaves room for what surrounds the largest value.
 const maxMessage = wire.MaxFrame + 1<<10
 
+// maxHeaders bounds the metadata of a stream, in bytes as HTTP/2 counts them: a name, a
+// version and a view, or why there is no token.
+const maxHeaders = 16 << 10
+
 // A packet is a message as bytes. gRPC's codec hands it through: the encoding
 // is ours.
 type packet struct{ data []byte }

@@ -32,15 +32,22 @@ type Service struct {
 	// mean harm: the number of sessions is the Host's to refuse.
 	Streams uint32
 
+	// Memory is how many bytes of this process's heap may be in use while what came
+	// on the connection is worked on; 0: no limit. Beyond it the connection ends.
+	Memory uint64
+
 	// Draining is closed when engines shall take their work elsewhere. They
 	// are told, and served until they go. Nil: never.
 	Draining <-chan struct{}
 }
 
-// Serve answers a connection until it ends.
+// Serve answers a connection until it ends. It is an error if this end ended it.
 func (s Service) Serve(conn net.Conn) error {
 	gone := make(chan struct{})
 	var once sync.Once
+	if s.Memory > 0 {
+		conn = &meter{Conn: conn, most: s.Memory}
+	}
 	watched := &watchedConn{Conn: conn, broken: func(error) { once.Do(func() { close(gone) }) }}
 	limit := s.Streams
 	if limit == 0 {
@@ -51,8 +58,9 @@ func (s Service) Serve(conn net.Conn) error {
 		// A peer that is gone without a word, or stopped in the middle of a
 		// frame, does not answer these.
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
+		grpc.ConnectionTimeout(pingTimeout), // to the end of HTTP/2's own greeting
 		grpc.ForceServerCodecV2(codec{}),
-		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders),
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connectionWindow))
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
@@ -70,6 +78,9 @@ func (s Service) Serve(conn net.Conn) error {
 		server.Stop()
 	}()
 	err := server.Serve(&oneConn{conn: watched, gone: gone})
+	if cause := watched.cause.Load(); cause != nil && errors.Is(*cause, ErrMemory) {
+		return ErrMemory
+	}
 	select {
 	case <-gone:
 		return nil
