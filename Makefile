@@ -4,7 +4,7 @@
 #   make demo     three HSMs, one slot; one is killed, one stopped, nothing fails
 #   make test     everything that has to pass
 #   make check    the same with staticcheck and longer fuzzing
-#   make bench    the Go benchmarks
+#   make bench    the Go benchmarks; make bench-network: appliances beside a bare token
 #   make deps     install what is missing (Debian packages); demo and test do it
 #   make clean
 
@@ -109,3 +109,9 @@ demo-network: deps
 	@$(MAKE) -s build
 	@CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/p11stress ./test/app
 	@exec test/demo-network $(BUILD)
+
+# Calls per second through three appliances, beside a token in the application's process.
+.PHONY: bench-network
+bench-network: deps
+	@$(MAKE) -s build
+	@exec test/bench/network $(BUILD)
