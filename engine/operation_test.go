@@ -180,6 +180,47 @@ func TestThreadsOnOneSession(t *testing.T) {
 	threads.Wait()
 }
 
+// Field-H12: what another thread does on the session in the middle of an operation does
+// not touch it: not between its Init and its call, nor while a member works on it.
+func TestAnotherThreadInTheMiddle(t *testing.T) {
+	w := begin(t, 1)
+	a := w.application()
+	s := w.loggedIn(a)
+	keys := []uint64{w.generate(a, s, "1", true), w.generate(a, s, "2", true)}
+	own := w.sign(a, s, keys[0])
+	w.sign(a, s, keys[1])
+	room := wire.Room{Capacity: 64}
+	others := func() {
+		w.call(a, &wire.SignOnce{Session: s, Key: keys[1], SignatureRoom: room}, pkcs11.CKR_OPERATION_ACTIVE)
+		w.call(a, &wire.SignInit{Session: s, Key: keys[1]}, pkcs11.CKR_OPERATION_ACTIVE)
+	}
+	w.call(a, &wire.SignInit{Session: s, Key: keys[0]}, pkcs11.CKR_OK)
+	others()
+	working, goOn := make(chan struct{}), make(chan struct{})
+	w.members["a"].Script(func(c wire.Call) fake.Outcome {
+		if c.Number() == wire.NumberSign {
+			working <- struct{}{}
+			<-goOn
+		}
+		return fake.Answered
+	})
+	signed := make(chan string)
+	go func() {
+		c := wire.Sign{Session: s, SignatureRoom: room}
+		wire.DispatchCryptoki(t.Context(), a, &c)
+		signed <- string(c.Signature.Data)
+	}()
+	<-working
+	w.members["a"].Script(nil)
+	others()
+	w.call(a, &wire.Sign{Session: s, SignatureRoom: room}, pkcs11.CKR_OPERATION_ACTIVE)
+	close(goOn)
+	if got := <-signed; got != own {
+		t.Errorf("the signature is %x, not by the thread's key", got)
+	}
+	w.call(a, &wire.Sign{Session: s, SignatureRoom: room}, pkcs11.CKR_OPERATION_NOT_INITIALIZED)
+}
+
 // H1, H3, field-A2: a member that comes back with other handle numbers still
 // signs with the key that was meant, or not at all.
 func TestNeverTheWrongKey(t *testing.T) {
