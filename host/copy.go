@@ -16,6 +16,8 @@ func (s *session) CopyObject(ctx context.Context, c *wire.CopyObject) pkcs11.RV 
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	case reserved(c.Template):
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+	case s.guards() && c.Template.Find(pkcs11.CKA_PUBLIC_KEY_INFO) != nil:
+		return pkcs11.CKR_ATTRIBUTE_READ_ONLY // a key is known by it
 	case !s.guards() || !s.domain().complete():
 		return s.raw.CopyObject(ctx, c)
 	}

@@ -135,6 +135,7 @@ func (s *session) CreateObject(ctx context.Context, c *wire.CreateObject) pkcs11
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
 	}
 	if !s.copying(c.Template) {
+		c.Template = s.unsaid(c.Template)
 		return s.raw.CreateObject(ctx, c)
 	}
 	class, _ := c.Template.Ulong(pkcs11.CKA_CLASS)
@@ -192,6 +193,7 @@ func (s *session) GenerateKeyPair(ctx context.Context, c *wire.GenerateKeyPair) 
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
 	}
 	if !s.copying(c.Private) {
+		c.Private = s.unsaid(c.Private)
 		return s.raw.GenerateKeyPair(ctx, c)
 	}
 	public, private := s.adjust(c.Public, pkcs11.CKO_PUBLIC_KEY), s.adjust(c.Private, pkcs11.CKO_PRIVATE_KEY)
@@ -223,6 +225,7 @@ func (s *session) UnwrapKey(ctx context.Context, c *wire.UnwrapKey) pkcs11.RV {
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
 	}
 	if !s.copying(c.Template) {
+		c.Template = s.unsaid(c.Template)
 		return s.raw.UnwrapKey(ctx, c)
 	}
 	class, _ := c.Template.Ulong(pkcs11.CKA_CLASS)

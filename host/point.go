@@ -81,6 +81,15 @@ func withPublicInfo(t pkcs11.Template) pkcs11.Template {
 	return t
 }
 
+// unsaid is the template of an object that is made as it is asked for, in a group: without
+// what the application says of the point of a private key.
+func (s *session) unsaid(t pkcs11.Template) pkcs11.Template {
+	if class, ok := t.Ulong(pkcs11.CKA_CLASS); !s.group || ok && class != pkcs11.CKO_PRIVATE_KEY || t.Find(pkcs11.CKA_PUBLIC_KEY_INFO) == nil {
+		return t
+	}
+	return t.Without(pkcs11.CKA_PUBLIC_KEY_INFO)
+}
+
 // pointOf is the point of a private value, nil on curves that Go does not know.
 func pointOf(c curve, value []byte) []byte {
 	if c.Name == "Ed25519" && len(value) == ed25519.SeedSize {

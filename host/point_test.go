@@ -4,6 +4,10 @@ package host_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/x509"
+	"encoding/asn1"
 	"testing"
 
 	"oneslot.dev/oneslot/host/hosttest"
@@ -65,6 +69,80 @@ func TestPrivateKeysWithoutAPoint(t *testing.T) {
 			}
 		})
 	}
+}
+
+// H3: what an application says of the point of a private key is not believed, however the
+// key comes: it would be known as another one, and that one used in its place.
+func TestWhatIsSaidOfAPointIsNotBelieved(t *testing.T) {
+	t.Run("in a domain", func(t *testing.T) { saidPoints(t, member(t, "a", 1), true) })
+	t.Run("in none", func(t *testing.T) {
+		s := hosttest.Open(t, hosttest.Start(t, hosttest.Token(t, "a")), wire.GroupView)
+		s.Login()
+		saidPoints(t, s, false)
+	})
+}
+
+func saidPoints(t *testing.T, a *hosttest.Stream, domain bool) {
+	other := pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, yes(pkcs11.CKA_SIGN))(a)
+	lie := text(pkcs11.CKA_PUBLIC_KEY_INFO, string(infoOf(t, a, other[0])))
+	private := join(number(pkcs11.CKA_CLASS, pkcs11.CKO_PRIVATE_KEY), number(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_EC), yes(pkcs11.CKA_SIGN))
+	wrapping := keyOf(pkcs11.CKM_AES_KEY_GEN, join(number(pkcs11.CKA_VALUE_LEN, 32), yes(pkcs11.CKA_WRAP, pkcs11.CKA_UNWRAP)))(a)[0]
+	pair := pairOf(pkcs11.CKM_EC_KEY_PAIR_GEN, p256, yes(pkcs11.CKA_SIGN, pkcs11.CKA_EXTRACTABLE))(a)
+	wrap := &wire.WrapKey{Mechanism: mechanism(pkcs11.CKM_AES_KEY_WRAP_PAD, nil), Wrapping: wrapping, Key: pair[1], WrappedRoom: wide}
+	a.Must(wrap)
+	wrapped := bytes.Clone(wrap.Wrapped.Data)
+	for name, make := range map[string]func() (wire.Call, *uint64){
+		"created": func() (wire.Call, *uint64) {
+			c := &wire.CreateObject{Template: join(private, p256, lie, text(pkcs11.CKA_VALUE, "a value of so many, 32, bytes...")), Object: 0}
+			return c, &c.Object
+		},
+		"unwrapped": func() (wire.Call, *uint64) {
+			c := &wire.UnwrapKey{Mechanism: mechanism(pkcs11.CKM_AES_KEY_WRAP_PAD, nil), Unwrapping: wrapping, Wrapped: wire.Data(wrapped), Template: join(private, lie)}
+			return c, &c.Key
+		},
+		"generated": func() (wire.Call, *uint64) {
+			c := &wire.GenerateKeyPair{Mechanism: mechanism(pkcs11.CKM_EC_KEY_PAIR_GEN, nil), Public: join(p256, yes(pkcs11.CKA_VERIFY)), Private: join(yes(pkcs11.CKA_SIGN), lie)}
+			return c, &c.PrivateKey
+		},
+		"copied": func() (wire.Call, *uint64) {
+			c := &wire.CopyObject{Source: pair[1], Template: lie}
+			return c, &c.Object
+		},
+	} {
+		call, object := make()
+		if a.Do(call); call.Result() != pkcs11.CKR_OK {
+			t.Logf("%s: %v", name, call.Result())
+			continue // it may be refused
+		}
+		ask := &wire.Identify{Object: other[1]}
+		a.Must(ask)
+		meant := ask.Identity
+		meant.Fingerprint = bytes.Clone(meant.Fingerprint)
+		ask = &wire.Identify{Object: *object}
+		a.Must(ask)
+		// Without a domain SoftHSM tells of no such key what it is.
+		if ask.Identity.Same(&meant) || !domain && len(ask.Identity.Fingerprint) > 0 {
+			t.Errorf("a key that was %s is known as the other one", name)
+		}
+	}
+}
+
+// infoOf is the SubjectPublicKeyInfo of a public key on P-256.
+func infoOf(t *testing.T, s *hosttest.Stream, public uint64) []byte {
+	t.Helper()
+	var point []byte
+	if _, err := asn1.Unmarshal(values(s, public, pkcs11.CKA_EC_POINT)[0], &point); err != nil {
+		t.Fatal(err)
+	}
+	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
 }
 
 func resolved(s *hosttest.Stream, wanted wire.Identity) []wire.Identity {

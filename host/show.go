@@ -118,10 +118,10 @@ func (s *session) SetAttributeValue(ctx context.Context, c *wire.SetAttributeVal
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
 	case reserved(c.Template):
 		return pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+	case s.guards() && c.Template.Find(pkcs11.CKA_PUBLIC_KEY_INFO) != nil:
+		return pkcs11.CKR_ATTRIBUTE_READ_ONLY // a key is known by it
 	case !s.guards() || s.domain() == nil:
 		return s.raw.SetAttributeValue(ctx, c)
-	case c.Template.Find(pkcs11.CKA_PUBLIC_KEY_INFO) != nil:
-		return pkcs11.CKR_ATTRIBUTE_READ_ONLY // a key is known by it
 	}
 	k, rv := s.identify(c.Object)
 	if rv != pkcs11.CKR_OK {
