@@ -11,46 +11,52 @@ import (
 
 // The module puts off an Init that repeats the last one of its session, and sends
 // it with the call that belongs to it (module/operation.h). Here they are two
-// calls again; the second is made only if the first began an operation, so that
-// it never works with another one.
+// calls again; the second is made only if the first began an operation, and on that
+// operation alone, so that it never works with another one, whatever other threads do on
+// the session between the two.
 
-// SignOnce is C_SignInit and C_Sign.
-func (a *application) SignOnce(ctx context.Context, c *wire.SignOnce) pkcs11.RV {
-	if rv := a.begin(c.Session, signing, c.Mechanism, c.Key); rv != pkcs11.CKR_OK {
+// once is an Init and its call.
+func (a *application) once(session uint64, k kind, m pkcs11.Mechanism, key uint64, call wire.Call, input []byte, out *output) pkcs11.RV {
+	op, rv := a.beginOperation(session, k, m, key)
+	switch {
+	case rv != pkcs11.CKR_OK:
+		return rv
+	case op == nil: // it ended one (3.0, 5.8.1)
+		return pkcs11.CKR_OPERATION_NOT_INITIALIZED
+	}
+	s, op, rv := a.claimFor(session, k, op)
+	if rv != pkcs11.CKR_OK {
 		return rv
 	}
+	return s.single(op, call, input, out)
+}
+
+// SignOnce is C_SignInit and C_Sign.
+func (a *application) SignOnce(_ context.Context, c *wire.SignOnce) pkcs11.RV {
 	call := wire.Sign{Session: c.Session, Data: c.Data, SignatureRoom: c.SignatureRoom}
-	rv := a.Sign(ctx, &call)
+	rv := a.once(c.Session, signing, c.Mechanism, c.Key, &call, c.Data.Data, &output{c.SignatureRoom, &call.Signature})
 	c.Signature = call.Signature
 	return rv
 }
 
 // VerifyOnce is C_VerifyInit and C_Verify.
-func (a *application) VerifyOnce(ctx context.Context, c *wire.VerifyOnce) pkcs11.RV {
-	if rv := a.begin(c.Session, verifying, c.Mechanism, c.Key); rv != pkcs11.CKR_OK {
-		return rv
-	}
-	return a.Verify(ctx, &wire.Verify{Session: c.Session, Data: c.Data, Signature: c.Signature})
+func (a *application) VerifyOnce(_ context.Context, c *wire.VerifyOnce) pkcs11.RV {
+	call := wire.Verify{Session: c.Session, Data: c.Data, Signature: c.Signature}
+	return a.once(c.Session, verifying, c.Mechanism, c.Key, &call, c.Data.Data, nil)
 }
 
 // DecryptOnce is C_DecryptInit and C_Decrypt.
-func (a *application) DecryptOnce(ctx context.Context, c *wire.DecryptOnce) pkcs11.RV {
-	if rv := a.begin(c.Session, decrypting, c.Mechanism, c.Key); rv != pkcs11.CKR_OK {
-		return rv
-	}
+func (a *application) DecryptOnce(_ context.Context, c *wire.DecryptOnce) pkcs11.RV {
 	call := wire.Decrypt{Session: c.Session, Encrypted: c.Encrypted, DataRoom: c.DataRoom}
-	rv := a.Decrypt(ctx, &call)
+	rv := a.once(c.Session, decrypting, c.Mechanism, c.Key, &call, c.Encrypted.Data, &output{c.DataRoom, &call.Data})
 	c.Data = call.Data
 	return rv
 }
 
 // DigestOnce is C_DigestInit and C_Digest.
-func (a *application) DigestOnce(ctx context.Context, c *wire.DigestOnce) pkcs11.RV {
-	if rv := a.begin(c.Session, digesting, c.Mechanism, 0); rv != pkcs11.CKR_OK {
-		return rv
-	}
+func (a *application) DigestOnce(_ context.Context, c *wire.DigestOnce) pkcs11.RV {
 	call := wire.Digest{Session: c.Session, Data: c.Data, DigestRoom: c.DigestRoom}
-	rv := a.Digest(ctx, &call)
+	rv := a.once(c.Session, digesting, c.Mechanism, 0, &call, c.Data.Data, &output{c.DigestRoom, &call.Digest})
 	c.Digest = call.Digest
 	return rv
 }

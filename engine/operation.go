@@ -286,6 +286,12 @@ func (sl *slot) choice(multipart bool) group.Choice {
 
 // claim takes the session's operation of a kind for one call.
 func (a *application) claim(handle uint64, k kind) (*session, *operation, pkcs11.RV) {
+	return a.claimFor(handle, k, nil)
+}
+
+// claimFor is claim for the call that belongs to an Init. Another thread may have ended
+// that operation and begun one with another key meanwhile: that is not taken.
+func (a *application) claimFor(handle uint64, k kind, own *operation) (*session, *operation, pkcs11.RV) {
 	s, rv := a.session(handle)
 	if rv != pkcs11.CKR_OK {
 		return nil, nil, rv
@@ -294,7 +300,7 @@ func (a *application) claim(handle uint64, k kind) (*session, *operation, pkcs11
 	defer s.mu.Unlock()
 	op := s.active[k]
 	switch {
-	case op == nil:
+	case op == nil, own != nil && op != own:
 		return nil, nil, pkcs11.CKR_OPERATION_NOT_INITIALIZED
 	case op.busy:
 		return nil, nil, pkcs11.CKR_OPERATION_ACTIVE

@@ -221,6 +221,32 @@ func TestAnotherThreadInTheMiddle(t *testing.T) {
 	w.call(a, &wire.Sign{Session: s, SignatureRoom: room}, pkcs11.CKR_OPERATION_NOT_INITIALIZED)
 }
 
+// H3, field-H12: between an Init and the call that came with it another thread ends the
+// operation and begins one with another key. The call does not work with that one.
+func TestAnInitAndItsCallAreOne(t *testing.T) {
+	w := begin(t, 1)
+	a := w.application()
+	s := w.loggedIn(a)
+	keys := []uint64{w.generate(a, s, "1", true), w.generate(a, s, "2", true)}
+	other := w.sign(a, s, keys[1])
+	room := wire.Room{Capacity: 64}
+	op, rv := a.beginOperation(s, signing, pkcs11.Mechanism{}, keys[0]) // as once does
+	if rv != pkcs11.CKR_OK {
+		t.Fatal(rv)
+	}
+	w.call(a, &wire.Sign{Session: s, SignatureRoom: room}, pkcs11.CKR_OK) // the other thread
+	w.call(a, &wire.SignInit{Session: s, Key: keys[1]}, pkcs11.CKR_OK)
+	if _, taken, rv := a.claimFor(s, signing, op); rv != pkcs11.CKR_OPERATION_NOT_INITIALIZED || taken != nil {
+		t.Errorf("the call took the operation of another thread: %v", rv)
+	}
+	c := wire.Sign{Session: s, SignatureRoom: room}
+	w.call(a, &c, pkcs11.CKR_OK)
+	if string(c.Signature.Data) != other {
+		t.Error("the other thread's operation is not what it was")
+	}
+	w.call(a, &wire.SignOnce{Session: s, Mechanism: pkcs11.Mechanism{Absent: true}, Key: keys[0], SignatureRoom: room}, pkcs11.CKR_ARGUMENTS_BAD)
+}
+
 // H1, H3, field-A2: a member that comes back with other handle numbers still
 // signs with the key that was meant, or not at all.
 func TestNeverTheWrongKey(t *testing.T) {

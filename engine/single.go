@@ -23,6 +23,11 @@ func (a *application) single(handle uint64, k kind, call wire.Call, input []byte
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
+	return s.single(op, call, input, out)
+}
+
+// single is the call for an operation that was claimed.
+func (s *session) single(op *operation, call wire.Call, input []byte, out *output) (rv pkcs11.RV) {
 	if op.parts {
 		// "cannot be used to terminate a multi-part operation" (2.40, 5.8.2 ff.)
 		s.finish(op, false)
