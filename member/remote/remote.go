@@ -116,7 +116,13 @@ func (m *Member) enter(ctx context.Context) (net.Conn, error) {
 	}
 	// Whatever is waited for from here on ends with the context.
 	stop := context.AfterFunc(limit, func() { socket.SetDeadline(time.Unix(1, 0)) })
-	conn := tls.Client(socket, settings)
+	quiet, err := wire.Quiet(socket.(*net.TCPConn))
+	if err != nil {
+		stop()
+		socket.Close()
+		return nil, fmt.Errorf("%s: %w", m.config.Address, err)
+	}
+	conn := tls.Client(quiet, settings)
 	what := "TLS handshake"
 	if err = conn.Handshake(); err == nil {
 		what = "greeting"

@@ -35,15 +35,19 @@ func BenchmarkTLS(b *testing.B) {
 	}
 	defer ln.Close()
 	go func() {
-		if conn, err := ln.Accept(); err == nil {
-			Serve(tls.Server(conn, config), echo{})
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go Serve(tls.Server(quiet(b, conn), config), echo{})
 		}
 	}()
-	conn, err := tls.Dial("tcp", ln.Addr().String(), config)
+	conn, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		b.Fatal(err)
 	}
-	client, err := New(conn)
+	client, err := New(tls.Client(quiet(b, conn), config))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -75,4 +79,12 @@ func BenchmarkTLS(b *testing.B) {
 			all.Wait()
 		})
 	}
+}
+
+func quiet(b *testing.B, conn net.Conn) net.Conn {
+	q, err := wire.Quiet(conn.(*net.TCPConn))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return q
 }
