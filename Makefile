@@ -11,6 +11,7 @@
 BUILD ?= build
 FUZZTIME ?= 5s
 TIMEOUT ?= 2400s
+PACKAGES ?= 3
 VERSION ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -27,8 +28,9 @@ endif
 export PATH := $(HOME)/.cache/oneslot/go/bin:$(PATH)
 
 # The checkout may belong to somebody else than the user of this build; git, and
-# with it Go's stamping of versions, then refuses to look at it.
-GO_FLAGS := -trimpath -buildvcs=false
+# with it Go's stamping of versions, then refuses to look at it. Without its path
+# what was compiled serves every checkout.
+export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false
 LINK := $(if $(VERSION),-ldflags '-X main.release=$(VERSION)')
 
 .PHONY: build programs test demo check checks bench clean deps generated format vet static unit fuzz
@@ -40,16 +42,16 @@ include module/build.mk
 # Only member processes need cgo, since only they load a vendor's library.
 programs:
 	@mkdir -p $(BUILD)
-	CGO_ENABLED=0 go build $(GO_FLAGS) $(LINK) -o $(BUILD)/oneslot ./cmd/oneslot
-	CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/ ./cmd/oneslot-member ./cmd/oneslot-appliance
+	CGO_ENABLED=0 go build $(LINK) -o $(BUILD)/oneslot ./cmd/oneslot
+	CGO_ENABLED=1 go build -o $(BUILD)/ ./cmd/oneslot-member ./cmd/oneslot-appliance
 
 deps:
 	@packaging/install-deps
 
 demo: deps
 	@$(MAKE) -s build
-	@CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/p11stress ./test/app
-	@CGO_ENABLED=0 go build $(GO_FLAGS) -o $(BUILD)/demo ./test/demo
+	@CGO_ENABLED=1 go build -o $(BUILD)/p11stress ./test/app
+	@CGO_ENABLED=0 go build -o $(BUILD)/demo ./test/demo
 	@exec $(BUILD)/demo
 
 test: deps checks
@@ -72,17 +74,27 @@ format:
 	if [ -n "$$files" ]; then echo "gofmt -s -w is needed for:" $$files; exit 1; fi
 	@echo 'ok: gofmt'
 
+# With the race detector, as the tests: so what both need is compiled once.
 vet:
-	@go vet ./...
+	@go vet -race ./...
 	@echo 'ok: go vet'
 
 static:
 	go run $(STATICCHECK) ./...
 
 # The tests of the module build it with the address and undefined behaviour
-# sanitizers; those of whole processes build everything with the race detector.
+# sanitizers; those of whole processes have everything with the race detector. What
+# they run is built once here (test/programs), where every user can read it.
+#
+# Many tests wait for something, so more packages are tested at a time than there
+# are processors, and the longest comes first.
 unit:
-	@go test -json -race -timeout $(TIMEOUT) ./... | go run ./test/tally
+	@bin=$$(mktemp -d) && trap 'rm -rf "$$bin"' EXIT && chmod 755 "$$bin" && mkdir "$$bin/race" && \
+	cp $(BUILD)/oneslot $(BUILD)/oneslot-member $(BUILD)/oneslot-appliance $(BUILD)/oneslot-pkcs11.so "$$bin" && \
+	cp $(BUILD)/oneslot-pkcs11.so "$$bin/race" && \
+	CGO_ENABLED=1 go build -o "$$bin/race/p11stress" ./test/app && \
+	CGO_ENABLED=1 go build -race -ldflags=-w -o "$$bin/race/" ./cmd/oneslot ./cmd/oneslot-member ./cmd/oneslot-appliance && \
+	ONESLOT_TEST_BIN="$$bin" go test -json -race -vet=off -ldflags=-w -p $(PACKAGES) -timeout $(TIMEOUT) ./test ./... | go run ./test/tally
 
 fuzz:
 	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed 's/:func / /' | \
@@ -107,7 +119,7 @@ apps: build
 .PHONY: demo-network
 demo-network: deps
 	@$(MAKE) -s build
-	@CGO_ENABLED=1 go build $(GO_FLAGS) -o $(BUILD)/p11stress ./test/app
+	@CGO_ENABLED=1 go build -o $(BUILD)/p11stress ./test/app
 	@exec test/demo-network $(BUILD)
 
 # Calls per second through three appliances, beside a token in the application's process.

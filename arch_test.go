@@ -55,9 +55,10 @@ var mayImport = map[string]string{
 
 	// Tools of the build, and what tests are made of.
 	"wire/gen":          "",
-	"host/hosttest":     "pkcs11 wire",
+	"host/hosttest":     "pkcs11 test/programs wire",
 	"member/membertest": "member pkcs11 wire",
 	"test/tally":        "",
+	"test/programs":     "",
 	"test/cluster":      "config control",
 	"test/token":        "",
 	"test/app":          "test/token",

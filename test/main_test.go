@@ -10,19 +10,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"oneslot.dev/oneslot/test/cluster"
+	"oneslot.dev/oneslot/test/programs"
 	"oneslot.dev/oneslot/test/token"
 )
 
-// binVariable names the folder of programs that are built already.
-const binVariable = "ONESLOT_TEST_BIN"
-
-// bin is the folder of the programs, built for these tests.
+// bin is the folder of the programs.
 var bin string
 
 func TestMain(m *testing.M) {
@@ -33,54 +30,39 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	var err error
-	if bin, err = os.MkdirTemp("", "oneslot-bin-"); err == nil {
-		defer os.RemoveAll(bin)
-		err = build()
+	own, err := os.MkdirTemp("", "oneslot-bin-")
+	if err == nil {
+		defer os.RemoveAll(own)
+		// Web servers run it as another user.
+		err = os.Chmod(own, 0o755)
+	}
+	if err == nil {
+		bin, err = programs.In(own, programs.Race, programs.Module, programs.Oneslot, programs.Member, programs.Appliance, programs.Stress)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if os.Getenv(programs.Variable) == "" { // for tests that run this program again
+		os.Setenv(programs.Variable, own)
+	}
 	// Engines and member processes inherit this. They have no terminal to tell
 	// what the race detector found.
-	os.Setenv("GORACE", "log_path="+filepath.Join(bin, "race"))
+	reports := filepath.Join(own, "report")
+	os.Setenv("GORACE", "log_path="+reports)
 	// Tests in namespaces mostly wait.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	code := m.Run()
-	races, _ := filepath.Glob(filepath.Join(bin, "race.*"))
+	races, _ := filepath.Glob(reports + ".*")
 	for _, race := range races {
 		text, _ := os.ReadFile(race)
 		fmt.Fprintf(os.Stderr, "FAIL: a race in a program:\n%s\n", text)
 		code = 1
 	}
 	return code
-}
-
-// build makes what is tested, with the race detector if the tests have it.
-func build() error {
-	if built := os.Getenv(binVariable); built != "" {
-		bin = built // by the test that runs this one in a namespace
-		return nil
-	}
-	options := []string{"build", "-buildvcs=false"}
-	if raceDetector {
-		options = append(options, "-race")
-	}
-	for _, c := range []*exec.Cmd{
-		exec.Command("make", "-s", "-f", "module/build.mk", "BUILD="+bin, filepath.Join(bin, "oneslot-pkcs11.so")),
-		exec.Command("go", append(options, "-o", bin+"/", "./cmd/oneslot", "./cmd/oneslot-member", "./cmd/oneslot-appliance")...),
-		exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(bin, "p11stress"), "./test/app"),
-	} {
-		c.Dir = ".."
-		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, out)
-		}
-	}
-	return nil
 }
 
 // A world is a cluster that fails its test when something does not work.

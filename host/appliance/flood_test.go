@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"oneslot.dev/oneslot/host/appliance"
+	"oneslot.dev/oneslot/test/programs"
 )
 
 // A flood is connections that are kept, say nothing, and are closed when the
@@ -116,7 +117,7 @@ func resident(t *testing.T) int {
 func TestTenThousandConnections(t *testing.T) {
 	const halfOpen, inside, coming = 16, 2, 1
 	half := int64(5000)
-	if raceDetector {
+	if programs.Race {
 		half = 1000 // all of it is slower, and what races does so with fewer
 	}
 	b := start(t, func(c *appliance.Config) {
@@ -193,7 +194,7 @@ func TestTenThousandConnections(t *testing.T) {
 		t.Errorf("there were %d processes", n)
 	}
 	// The race detector remembers what it saw of each goroutine.
-	if n := resident(t); !raceDetector && n > memory+32<<10 {
+	if n := resident(t); !programs.Race && n > memory+32<<10 {
 		t.Errorf("memory grew from %d to %d KiB by the second flood", memory, n)
 	}
 	b.tells("connection-turned-away", "from=127.0.0.2", "half_open_per_address")

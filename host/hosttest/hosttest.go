@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"oneslot.dev/oneslot/test/programs"
 	"oneslot.dev/oneslot/wire"
 )
 
@@ -66,12 +67,13 @@ func (s *Soft) Add(t testing.TB, label string) {
 
 var (
 	building sync.Once
-	program  string
+	program  string // folder of the programs
 	buildErr error
 )
 
-// Program is the path of oneslot-member, built once for the tests of a package,
-// with the appliance's program. It lies beside the test program, in a folder that go test removes.
+// Program is the path of oneslot-member, with the appliance's program beside it. If
+// it is built for these tests it lies where the test program does, in a folder that
+// go test removes.
 func Program(t testing.TB) string {
 	t.Helper()
 	building.Do(func() {
@@ -79,17 +81,12 @@ func Program(t testing.TB) string {
 		if own, buildErr = os.Executable(); buildErr != nil {
 			return
 		}
-		program = filepath.Join(filepath.Dir(own), "oneslot-member")
-		out, err := exec.Command("go", "build", raceFlag, "-buildvcs=false", "-o", filepath.Dir(own)+"/",
-			"oneslot.dev/oneslot/cmd/oneslot-member", "oneslot.dev/oneslot/cmd/oneslot-appliance").CombinedOutput()
-		if err != nil {
-			buildErr = fmt.Errorf("%w\n%s", err, out)
-		}
+		program, buildErr = programs.In(filepath.Dir(own), programs.Race, programs.Member, programs.Appliance)
 	})
 	if buildErr != nil {
 		t.Fatalf("build oneslot-member: %v", buildErr)
 	}
-	return program
+	return filepath.Join(program, programs.Member)
 }
 
 // Start starts a member process on the token and connects with it. More

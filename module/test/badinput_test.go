@@ -4,21 +4,11 @@ package module_test
 
 import (
 	"os"
-	"os/exec"
 	"testing"
 
 	"oneslot.dev/oneslot/test/cluster"
+	"oneslot.dev/oneslot/test/programs"
 )
-
-// programs builds oneslot and its member process.
-func programs(t *testing.T) string {
-	t.Helper()
-	return built(t, "programs", func(out string) *exec.Cmd {
-		c := exec.Command("go", "build", "-buildvcs=false", "-o", out+"/", "./cmd/oneslot", "./cmd/oneslot-member")
-		c.Dir = "../.."
-		return c
-	})
-}
 
 // TestBadInput has an application do everything wrong, on the real engine with a
 // real token.
@@ -28,7 +18,10 @@ func TestBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	bin := programs(t)
+	bin, err := programs.In(dir, false, programs.Oneslot, programs.Member)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, err := cluster.New(bin, dir+"/group", 2)
 	if err != nil {
 		t.Fatal(err)

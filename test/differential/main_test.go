@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"oneslot.dev/oneslot/test/cluster"
+	"oneslot.dev/oneslot/test/programs"
 )
 
 // usualChecks are the sequences of one test; there are five.
@@ -56,10 +57,10 @@ func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "oneslot-diff-")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		err = build(dir)
-	}
-	if err == nil {
-		err = worlds(dir)
+		var bin string
+		if bin, err = build(dir); err == nil {
+			err = worlds(bin, dir)
+		}
 	}
 	for _, s := range sides {
 		defer s.stop()
@@ -82,22 +83,20 @@ func command(dir, name string, args ...string) error {
 	return nil
 }
 
-func build(dir string) error {
-	if err := command("../..", "make", "-s", "-f", "module/build.mk", "BUILD="+dir, dir+"/oneslot-pkcs11.so"); err != nil {
-		return err
+func build(dir string) (bin string, err error) {
+	bin, err = programs.In(dir, false, programs.Module, programs.Oneslot, programs.Member, programs.Appliance)
+	if err != nil {
+		return "", err
 	}
-	if err := command("../..", "go", "build", "-buildvcs=false", "-o", dir+"/", "./cmd/oneslot", "./cmd/oneslot-member", "./cmd/oneslot-appliance"); err != nil {
-		return err
-	}
-	return command(".", "sh", "-c", "cc -std=gnu11 -O1 -g -Wall -Wextra $(pkg-config --cflags p11-kit-1) testdata/driver.c -o "+dir+"/driver")
+	return bin, command(".", "sh", "-c", "cc -std=gnu11 -O1 -g -Wall -Wextra $(pkg-config --cflags p11-kit-1) testdata/driver.c -o "+dir+"/driver")
 }
 
-func worlds(dir string) error {
+func worlds(bin, dir string) error {
 	driver := filepath.Join(dir, "driver")
 	var groups []*machine
 	softhsm := ""
 	for _, members := range []int{1, 3} {
-		c, err := cluster.New(dir, filepath.Join(dir, fmt.Sprintf("g%d", members)), members, "--pin="+pin, "--so-pin="+soPIN)
+		c, err := cluster.New(bin, filepath.Join(dir, fmt.Sprintf("g%d", members)), members, "--pin="+pin, "--so-pin="+soPIN)
 		if err != nil {
 			return err
 		}
