@@ -144,7 +144,7 @@ func TestBlackHoleAtStart(t *testing.T) {
 	n.failed("a")
 	undo()
 	n.must(n.Ready())
-	load := a.Start(2, works...)
+	load := a.calm(2, works...)
 	n.must(n.Works("a"))
 	unharmed(t, load)
 }

@@ -64,7 +64,7 @@ func TestNetworkTenApplications(t *testing.T) {
 		if i%2 == 1 {
 			w = other
 		}
-		s := w.stress("-for=0", "-threads=1", "-work=ecdsa", fmt.Sprint("-key=", i))
+		s := w.stress("-for=0", "-threads=1", "-pause=50ms", "-work=ecdsa", fmt.Sprint("-key=", i))
 		t.Cleanup(func() {
 			s.Process.Kill()
 			_ = s.Wait()
@@ -78,7 +78,7 @@ func TestNetworkTenApplications(t *testing.T) {
 	s, err := k.Session()
 	n.must(err)
 	a := &app{Token: k, w: n.world, s: s}
-	a.load(1, a.Random()) // needs no login, and shows that all engines work
+	a.calm(1, a.Random()) // needs no login, and shows that all engines work
 	working := func(those []*stress) {
 		t.Helper()
 		n.must(n.Works("a"))

@@ -60,9 +60,6 @@ func (w *world) noTokens(member string) {
 
 // "Each has its own clear message, and the other members serve."
 func TestOneBadMember(t *testing.T) {
-	if !inNamespace(t) {
-		return
-	}
 	for _, bad := range []struct {
 		name   string
 		do     func(w *world)
@@ -86,6 +83,9 @@ func TestOneBadMember(t *testing.T) {
 		}, "", "members are in different domains"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
+			if !inProcess(t) {
+				return
+			}
 			w := newWorld(t, 3)
 			bad.do(w)
 			k := w.open()
@@ -93,7 +93,7 @@ func TestOneBadMember(t *testing.T) {
 			w.must(err)
 			w.must(w.Ready("a", "c"))
 			a := &app{Token: k, w: w, s: s}
-			load := a.load(6, a.everything()...)
+			load := a.calm(6, a.everything()...)
 			w.must(w.Works("a"))
 			w.must(w.Works("c"))
 			unharmed(t, load)
@@ -118,6 +118,9 @@ func TestBadConfiguration(t *testing.T) {
 		{"no TOML", "[[[", "oneslot.toml:"},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
+			if !inProcess(t) {
+				return
+			}
 			w := newWorld(t, 1)
 			w.must(w.Set(bad.line))
 			w.refused()
@@ -128,6 +131,9 @@ func TestBadConfiguration(t *testing.T) {
 		})
 	}
 	t.Run("none", func(t *testing.T) {
+		if !inProcess(t) {
+			return
+		}
 		w := newWorld(t, 1)
 		w.must(os.Remove(w.Conf))
 		w.refused()
@@ -169,7 +175,7 @@ func (w *world) logged(file, want string) {
 // Field-G10: an application can start while no member is there, and works as
 // soon as one is.
 func TestStartWithoutAnyMember(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 2)

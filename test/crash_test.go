@@ -12,6 +12,9 @@ import (
 // A request that the vendor's module does not stand takes down two processes and
 // spares the third member, which goes on with the work of others (G5).
 func TestARequestThatCrashesModulesSparesTheOthers(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	w.must(w.Set(`recovery = "manual"`))
 	w.vendor()

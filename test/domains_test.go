@@ -36,7 +36,7 @@ func TestNetworkAnotherDomain(t *testing.T) {
 	n.quarantined("b", reason)
 	before := n.calls("b")
 	_, ours := a.rsa(token.Label("ours"))
-	load := a.load(4, append(a.everything(), ours)...)
+	load := a.calm(4, append(a.everything(), ours)...)
 	n.must(n.Works("a"))
 	n.must(n.Works("c"))
 	unharmed(t, load)

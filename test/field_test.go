@@ -22,6 +22,9 @@ import (
 // H1; field-B2: a handle that was found in one session works in every other one, also
 // when the first is closed, and whichever member does the work.
 func TestHandleInAnotherSession(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	a := w.login()
 	pair, _ := a.rsa(token.Label("k"))
@@ -49,6 +52,9 @@ func TestHandleInAnotherSession(t *testing.T) {
 // G4; field-E4: members and group have one label. With group_only an application that
 // looks for it sees one token; without, the group's comes last.
 func TestMembersWithTheLabelOfTheGroup(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	for _, only := range []bool{true, false} {
 		w := newWorld(t, 2)
 		w.edit("group_only = true\n", fmt.Sprintf("group_only = %v\n", only))
@@ -75,6 +81,9 @@ func TestMembersWithTheLabelOfTheGroup(t *testing.T) {
 // R4; field-F1: 64 threads that log in at once and sign, while a member is lost: one
 // login succeeds, all others hear that the user is logged in already, and nothing else.
 func TestLoginsRace(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	w.signer()
 	k, err := token.Open(w.Module, w.Token)
@@ -139,6 +148,9 @@ func loginAndSign(k *token.Token, pin string, in, already *atomic.Int64) error {
 // field-H7: initialising twice and finalising twice are refused and change nothing; and
 // the application may use a member's own library beside the group, and finalise it.
 func TestTwoUsersInOneProcess(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	a := w.login()
 	works := a.everything()
@@ -172,6 +184,9 @@ func TestTwoUsersInOneProcess(t *testing.T) {
 // restore it; the operation goes on, also on another member, and one that comes from
 // elsewhere is not taken.
 func TestOperationStateIsNotSaved(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	a := w.login()
 	w.must(a.DigestInit(a.s, simple(p11.CKM_SHA256)))
@@ -197,6 +212,9 @@ func TestOperationStateIsNotSaved(t *testing.T) {
 // H5; field-K4: no list, and lists of allowed mechanisms, read and act the same on every member,
 // and a list of a wrong length is refused.
 func TestAllowedMechanisms(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	a := w.login()
 	one := ulong(p11.CKM_SHA256_RSA_PKCS_PSS)
@@ -254,6 +272,9 @@ func ulong(v uint) []byte {
 // field-H12: eight threads on one session. Each signature is of the data of the thread
 // that got it, and the session is usable afterwards.
 func TestThreadsOnOneSession(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	w.signs(w.signer(), 8*20+1, "threads")
 }
@@ -261,6 +282,9 @@ func TestThreadsOnOneSession(t *testing.T) {
 // field-H8, H11: handlers, signal stack and threads of the application stay as they are,
 // and a write to an engine that is gone does not end it, though it does not ignore SIGPIPE.
 func TestSignalsAreTheApplications(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	w.signer()
 	app := w.obedient("signals")

@@ -85,12 +85,18 @@ func (w *world) alone() {
 // finalizes, exits, ends without a word, or uses a handle from before; each time
 // the parent goes on.
 func TestForks(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	// The parent signs 7 times around each of 5 children; those sign 5, 0, 0, 1, 1.
 	w.signs(w.signer(), 5*7+5+1+1, "fork", "forks")
 }
 
 func TestTwentyChildrenAtOnce(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	w.signs(w.signer(), 20*5+50+1, "fork", "twenty")
 }
@@ -98,13 +104,16 @@ func TestTwentyChildrenAtOnce(t *testing.T) {
 // nginx: a daemon, whose workers have an empty environment and know only what
 // was resolved before.
 func TestDaemonWithEmptiedEnvironment(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	w.signs(w.signer(), 1+4+1, "fork", "daemon")
 }
 
 // Field-H10.
 func TestLoadingAHundredTimesGrowsNothing(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 1)

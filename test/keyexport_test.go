@@ -18,6 +18,9 @@ import (
 // key export, while the others clone. Whichever member made a key, it works, reads
 // the same and is wrapped or refused alike on each of them alone.
 func TestMixedGroupWrapsAlike(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	w.must(w.Set(`key_export = true`))
 	name := fmt.Sprintf("name = %q\nmodule = ", "b")

@@ -34,12 +34,12 @@ var (
 // What happens to a member happens to that of one application or of both. Changes
 // of one object take turns then, as ARCHITECTURE.md says why.
 func TestTwoApplicationsSeeOneToken(t *testing.T) {
-	if !inNamespace(t) {
-		return
-	}
 	for _, kind := range []string{"calm", "mishaps"} {
 		for seed := *linearSeed; seed < *linearSeed+uint64(*linearRuns); seed++ {
 			t.Run(fmt.Sprintf("%s, -linear.seed=%d", kind, seed), func(t *testing.T) {
+				if !inProcess(t) {
+					return
+				}
 				plan := drawPlan(rand.New(rand.NewPCG(seed, 0)), kind == "mishaps")
 				newStage(t, plan).play()
 			})

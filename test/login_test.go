@@ -33,6 +33,9 @@ func (w *world) tries() (counted []string) {
 // F6, F7; field-F3: a wrong PIN costs one try on one member, and is not sent
 // again to members that come back.
 func TestWrongPINCostsOneTryOnOneMember(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	k := w.open()
 	s, err := k.Session()
@@ -61,7 +64,7 @@ func TestWrongPINCostsOneTryOnOneMember(t *testing.T) {
 // R6: a member whose PIN was changed behind the group's back is left alone
 // until an operator acts; the others serve. Its PIN is tried once.
 func TestMemberWithAnotherPIN(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 3)
@@ -77,7 +80,7 @@ func TestMemberWithAnotherPIN(t *testing.T) {
 	_, sign := a.rsa()
 	w.quarantined("b", "PIN")
 	w.must(w.Ready("a", "c"))
-	load := a.load(4, sign)
+	load := a.calm(4, sign)
 	w.must(w.Works("a"))
 	w.must(w.Works("c"))
 	unharmed(t, load)
@@ -89,6 +92,9 @@ func TestMemberWithAnotherPIN(t *testing.T) {
 // N2: applications that share an engine share no login. F7 does not let one
 // notice the other's.
 func TestApplicationsOfOneEngineAreApart(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	socket := w.serve()
 	a := w.login()

@@ -83,6 +83,9 @@ func (s *stress) end() {
 
 // However an application ends, its engine and the member processes end too.
 func TestNothingOutlivesTheApplication(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	s := w.stress("-for=0", "-work=rsa,digest")
 	w.must(w.Ready())
@@ -100,6 +103,9 @@ func TestNothingOutlivesTheApplication(t *testing.T) {
 // A member process that is stopped cannot notice that its engine is gone, so
 // the engine ends it first.
 func TestStoppedMemberDoesNotOutliveTheApplication(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	s := w.stress("-for=0", "-work=digest")
 	w.must(w.Ready())
@@ -113,6 +119,9 @@ func TestStoppedMemberDoesNotOutliveTheApplication(t *testing.T) {
 // What a terminal sends to the application's process group reaches neither
 // engine nor members.
 func TestInterruptIsNotForTheEngine(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	s := w.stress("-for=0", "-deaf")
 	w.must(w.Ready())

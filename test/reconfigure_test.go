@@ -75,7 +75,7 @@ func (w *world) fresh(member string) {
 // has; one becomes standby, and gets no work, and active again. No call fails, and
 // the slot stays what it is.
 func TestMembersComeAndGoUnderLoad(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 3)
@@ -159,7 +159,7 @@ func (w *world) pairsOn(member string) []string {
 // R5: permanent failure: the broken member is removed, a fresh token is put in its
 // place, and everything is there; the application works through all of it.
 func TestReplacedByAFreshToken(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 3)
@@ -194,6 +194,9 @@ func TestReplacedByAFreshToken(t *testing.T) {
 // R5: a broken configuration is refused as a whole: the one before stays in
 // force, which log and status say, and `oneslot group` does not write one.
 func TestBrokenConfigurationStaysOut(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	a := w.login()
 	load := a.load(4, a.everything()...)
@@ -228,13 +231,13 @@ func TestBrokenConfigurationStaysOut(t *testing.T) {
 // and running applications take it back without a restart. A member whose PIN was
 // changed meanwhile is tried with the PIN once.
 func TestManualRecovery(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 3)
 	w.oneslot("group", "recovery-mode", w.Token, "manual")
 	a := w.login()
-	load := a.load(4, a.everything()...)
+	load := a.calm(4, a.everything()...)
 	w.must(w.Kill("b"))
 	w.must(w.Gone("b"))
 	w.must(w.Works("a"))
@@ -272,7 +275,7 @@ func TestManualRecovery(t *testing.T) {
 
 // R1: after recovery_attempts in vain a member is left alone until an order.
 func TestRecoveryAttempts(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 2)
@@ -282,7 +285,7 @@ func TestRecoveryAttempts(t *testing.T) {
 	w.must(w.Gone("b"))
 	w.must(w.Wait("b", "failed three times", func(m control.Member) bool { return m.Failures == 3 && m.State == "down" }))
 	w.must(w.Back("b"))
-	load := a.load(2, a.Hash())
+	load := a.calm(2, a.Hash())
 	for range 3 {
 		w.must(w.Works("a"))
 	}
@@ -306,7 +309,7 @@ func (w *world) serial(member string) (serial string) {
 // not come back with it. A token that was given up for good is waited for no
 // longer, and quarantined if it returns as it was.
 func TestRemovedMemberReturns(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 3)

@@ -69,7 +69,7 @@ func (a *app) data(label string) p11.ObjectHandle {
 // K2, K5, R3; field-C3: what was made and changed while a member was away is on
 // it before it serves, and it can serve alone.
 func TestReturningMemberGetsWhatItMissed(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 3)
@@ -102,9 +102,6 @@ func TestReturningMemberGetsWhatItMissed(t *testing.T) {
 // K5; field-D1: what is destroyed while a member is away stays destroyed, also
 // when the application that did it is gone before the member returns.
 func TestDestroyedKeyNeverComesBack(t *testing.T) {
-	if !inNamespace(t) {
-		return
-	}
 	for _, again := range []struct {
 		name string
 		do   func(*app)
@@ -113,6 +110,9 @@ func TestDestroyedKeyNeverComesBack(t *testing.T) {
 		{"another application", (*app).restart},
 	} {
 		t.Run(again.name, func(t *testing.T) {
+			if !inProcess(t) {
+				return
+			}
 			w := newWorld(t, 3)
 			a := w.login()
 			pair, _ := a.rsa(token.Label("gone"))

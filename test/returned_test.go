@@ -36,6 +36,9 @@ func (w *world) module(name string) string {
 // What a token writes into the parameter of a mechanism reaches the application:
 // versions, key material, output, IVs (PKCS#11 2.40, mechanisms, 2.26 ff.).
 func TestParametersReturn(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 3)
 	w.vendor()
 	w.runs("returned")
@@ -44,6 +47,9 @@ func TestParametersReturn(t *testing.T) {
 // An IV that a token chooses when it is too late to tell makes the call fail:
 // nothing is encrypted under an IV that nobody has.
 func TestLateVectorsAreRefused(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	w.vendor()
 	t.Setenv("VENDOR_LATE", "1")

@@ -52,7 +52,7 @@ func (w *world) quarantined(member, reason string) {
 // An application that was there before sees members that are lost and come
 // back, each application with processes of its own.
 func TestServedApplicationsSurviveMembers(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 3)

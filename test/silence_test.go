@@ -117,7 +117,7 @@ func TestBlackHoleDuringLogin(t *testing.T) {
 	answer()
 	undo()
 	n.must(n.Ready())
-	load := a.load(2, works...)
+	load := a.calm(2, works...)
 	n.must(n.Works("a"))
 	unharmed(t, load)
 }
@@ -144,7 +144,7 @@ func TestBlackHoleDuringHandshake(t *testing.T) {
 	n.failed("a")
 	undo()
 	n.must(n.Ready())
-	load := a.load(2, works...)
+	load := a.calm(2, works...)
 	n.must(n.Works("a"))
 	unharmed(t, load)
 }

@@ -61,7 +61,7 @@ func (n *network) applianceLog(member string) string {
 	return string(text)
 }
 
-// F1, F2: a key generation of 60 s, three times command_timeout, on an appliance.
+// F1, F2: a key generation of 30 s, three times command_timeout, on an appliance.
 // It beats and is no failure: no member is dropped, others work, and one key
 // comes of it.
 func TestNetworkLongKeyGeneration(t *testing.T) {
@@ -69,6 +69,7 @@ func TestNetworkLongKeyGeneration(t *testing.T) {
 		return
 	}
 	n := newNetwork(t, 2)
+	n.must(n.Set(`command_timeout = "10s"`))
 	slow := map[string]*hosttest.Slow{}
 	for _, member := range n.Members {
 		slow[member] = n.slow(member)
@@ -77,15 +78,15 @@ func TestNetworkLongKeyGeneration(t *testing.T) {
 	_, sign := a.rsa()
 	// Signatures only: SoftHSM now and then answers CKR_GENERAL_ERROR to who
 	// writes while others look for objects, and the key is then made elsewhere.
-	load := a.load(2, sign)
+	load := a.calm(2, sign)
 	before := slow["a"].Calls("C_GenerateKeyPair") + slow["b"].Calls("C_GenerateKeyPair")
 	for _, s := range slow {
-		s.Make("C_GenerateKeyPair", "60")
+		s.Make("C_GenerateKeyPair", "30")
 	}
 	begin := time.Now()
 	pair, err := a.RSA(a.s, token.Label("slow"))
 	n.must(err)
-	if took := time.Since(begin); took < 60*time.Second {
+	if took := time.Since(begin); took < 30*time.Second {
 		t.Errorf("the generation took %v and was not slow", took)
 	}
 	unharmed(t, load)
@@ -104,7 +105,7 @@ func TestNetworkLongKeyGeneration(t *testing.T) {
 		t.Error("a member was dropped")
 	}
 	work := a.signRSA(pair)
-	more := a.load(2, work)
+	more := a.calm(2, work)
 	for _, member := range n.Members {
 		n.must(n.Works(member)) // each has the key
 	}
@@ -119,15 +120,15 @@ func TestNetworkHungToken(t *testing.T) {
 	}
 	n := newNetwork(t, 2)
 	// command_timeout would ring later, if nothing beat.
-	n.must(n.Set(`command_timeout = "20s"`, `stuck_timeout = "21s"`))
+	n.must(n.Set(`command_timeout = "10s"`, `stuck_timeout = "11s"`))
 	slow := n.slow("b")
 	a := n.login()
 	_, work := a.rsa()
 	a.use(work)
 	answer := slow.Make("C_SignInit", "3600")
-	load := a.load(2, work)
+	load := a.calm(2, work)
 	n.await("a call that hangs", func() bool { return slow.Calls("C_SignInit") > 0 })
-	n.await("member b to be given up", func() bool { return strings.Contains(n.log(), "still at work after 21s") })
+	n.await("member b to be given up", func() bool { return strings.Contains(n.log(), "still at work after 11s") })
 	answer()
 	n.must(n.Ready())
 	n.must(n.Works("b"))

@@ -79,7 +79,7 @@ func (a *app) one(class uint, label string) p11.ObjectHandle {
 // cannot, and changes nothing with --dry-run; without it the members are equal
 // then, and their copies prove to be the same keys.
 func TestSync(t *testing.T) {
-	if !inNamespace(t) {
+	if !inProcess(t) {
 		return
 	}
 	w := newWorld(t, 3)
@@ -159,6 +159,9 @@ func TestSync(t *testing.T) {
 
 // H3, K8; field-E3: a key that says to be another one is found out by use.
 func TestSyncRefutesAFalseCopy(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
 	w := newWorld(t, 2)
 	a := w.login()
 	a.rsa(token.Label("rsa"), token.ID(1))

@@ -24,7 +24,7 @@ import (
 type options struct {
 	module, token, pin, key, work string
 	threads                       int
-	duration                      time.Duration
+	duration, pause               time.Duration
 	deaf                          bool
 }
 
@@ -37,6 +37,7 @@ func main() {
 	flag.StringVar(&o.work, "work", "rsa,ecdsa,hmac,cbc,gcm,digest,random", "`kinds` of work")
 	flag.IntVar(&o.threads, "threads", 16, "number of threads")
 	flag.DurationVar(&o.duration, "for", 10*time.Second, "how long to work; 0: until interrupted")
+	flag.DurationVar(&o.pause, "pause", 0, "pause of each thread after each call")
 	flag.BoolVar(&o.deaf, "deaf", false, "do not end on an interrupt from the terminal")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -66,7 +67,7 @@ func run(o options) (err error) {
 	if err != nil {
 		return err
 	}
-	load := t.Start(o.threads, works...)
+	load := t.StartPaced(o.pause, o.threads, works...)
 	var over <-chan time.Time
 	if o.duration > 0 {
 		over = time.After(o.duration)

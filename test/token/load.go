@@ -34,7 +34,11 @@ type Result struct {
 
 // Start begins to work: thread after thread takes the next kind of work, and
 // then each goes round through all of them.
-func (t *Token) Start(threads int, works ...Work) *Load {
+func (t *Token) Start(threads int, works ...Work) *Load { return t.StartPaced(0, threads, works...) }
+
+// StartPaced begins to work with a pause of each thread after each call, so that the
+// machine has time for others.
+func (t *Token) StartPaced(pause time.Duration, threads int, works ...Work) *Load {
 	l := &Load{stop: make(chan struct{})}
 	for i := range threads {
 		l.threads.Go(func() {
@@ -45,6 +49,7 @@ func (t *Token) Start(threads int, works ...Work) *Load {
 			}
 			for n := i; l.running(); n++ {
 				l.one(works[n%len(works)], func(w Work) (func() error, error) { return w.Do(s) })
+				l.rest(pause)
 			}
 			if err := t.CloseSession(s); err != nil {
 				l.note(&l.failed, fmt.Errorf("C_CloseSession: %w", err))
@@ -60,6 +65,16 @@ func (l *Load) running() bool {
 		return false
 	default:
 		return true
+	}
+}
+
+func (l *Load) rest(pause time.Duration) {
+	if pause == 0 {
+		return
+	}
+	select {
+	case <-l.stop:
+	case <-time.After(pause):
 	}
 }
 
