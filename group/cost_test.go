@@ -3,10 +3,12 @@
 package group
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"oneslot.dev/oneslot/member/fake"
 	"oneslot.dev/oneslot/pkcs11"
@@ -55,6 +57,96 @@ func TestWhatAChangeCosts(t *testing.T) {
 					}
 				}
 			}
+		})
+	}
+}
+
+// What a start with a login costs in calls: members that are there when C_Login comes are
+// compared once, after it; the journals of all that are ready are read four times for each
+// that joins.
+func TestWhatAStartCosts(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		warm := start(t, 3, nil)
+		warm.login()
+		warm.generate("k")
+		warm.g.Close()
+		b := &bench{t: t, members: warm.members}
+		b.g = New(warm.g.options, membersOf(b), wire.GroupView, func(Event) {})
+		defer b.g.Close()
+		for _, m := range b.members {
+			m.Delay(2 * time.Millisecond)
+		}
+		for i, c := range b.tally(func() {
+			b.g.Start()
+			b.g.AwaitFirst(t.Context())
+			b.login()
+		}) {
+			want := []int{12, 12, 8}[i] // one of these if the listing before the login has begun
+			if t.Logf("member %d: %d calls: %v", i, len(c), c); len(c) > want {
+				t.Errorf("want %d at most", want)
+			}
+		}
+		for i := range b.members {
+			b.await(i, Ready)
+		}
+	})
+}
+
+// K2, K5: two members are not compared while one of them may have a login that the group
+// does not know of: the other one would seem to lack all private objects.
+func TestNothingIsComparedWhileSomebodyLogsIn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		b := start(t, 2, nil)
+		b.login()
+		b.generate("k")
+		compare := func() error {
+			_, err := b.g.compare(b.g.seats[0].link, b.g.seats[1].link)
+			return err
+		}
+		step := func(by int) {
+			b.g.mu.Lock()
+			defer b.g.mu.Unlock()
+			b.g.stepIn(by)
+		}
+		step(1)
+		if err := compare(); !errors.Is(err, errLogin) {
+			t.Errorf("compared while a login was under way: %v", err)
+		}
+		step(-1)
+		b.members[1].Script(func(c wire.Call) fake.Outcome {
+			if c.Number() == wire.NumberFind {
+				step(1)
+				step(-1)
+			}
+			return fake.Answered
+		})
+		if err := compare(); !errors.Is(err, errLogin) {
+			t.Errorf("compared though there was a login meanwhile: %v", err)
+		}
+		b.members[1].Script(nil)
+		if err := compare(); err != nil {
+			t.Errorf("not compared: %v", err)
+		}
+	})
+}
+
+// F7, G5: a login that is refused, or lost, keeps no member from being compared.
+func TestALoginThatFailsIsOver(t *testing.T) {
+	for _, how := range []fake.Outcome{fake.Answered, fake.LostBefore, fake.Hang} {
+		inBubble(t, func(t *testing.T) {
+			b := start(t, 2, nil)
+			b.members[0].Once(wire.NumberLogin, how)
+			if rv := b.g.Login(pkcs11.CKU_USER, pkcs11.PIN("wrong")); rv == pkcs11.CKR_OK {
+				t.Fatal("logged in with a wrong PIN")
+			}
+			b.g.mu.Lock()
+			under := b.g.entering.under
+			b.g.mu.Unlock()
+			if under != 0 {
+				t.Errorf("outcome %v: %d logins are under way", how, under)
+			}
+			b.await(0, Ready)
+			b.login()
 		})
 	}
 }

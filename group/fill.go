@@ -124,15 +124,18 @@ func (g *Group) release(m *mark) {
 }
 
 // inherit puts in order what processes left behind that died while they filled
-// a or b. Those that seem alive are left to go on.
-func (g *Group) inherit(a, b *link) error {
-	for _, pair := range [2][2]*link{{a, b}, {b, a}} {
-		left, err := g.fillers(pair[0])
-		if err != nil {
-			return g.dropFailed(&errJournal{pair[0], err}, a)
+// a or b. Those that seem alive are left to go on. entries are what was just read of
+// the journals of both.
+func (g *Group) inherit(a, b *link, entries []*entry) error {
+	var left []copyOf
+	for _, e := range entries {
+		if e.Op == opFill {
+			left = append(left, e.at...)
 		}
+	}
+	for _, pair := range [2][2]*link{{a, b}, {b, a}} {
 		for _, c := range left {
-			if !g.abandoned(c) {
+			if c.link != pair[0] || !g.abandoned(c) {
 				continue
 			}
 			if err := g.removeTwins(pair[0], pair[1]); err != nil {

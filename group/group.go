@@ -42,6 +42,8 @@ type Group struct {
 	user    *user         // who is logged in; nil: nobody
 	logins  uint64        // counts changes of user
 
+	entering entering
+
 	shortage  shortage
 	assurance assurance
 	pads      pads

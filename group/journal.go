@@ -142,6 +142,9 @@ type copyOf struct {
 
 // readRecords reads the journal of a member.
 func (g *Group) readRecords(l *link) (out []copyOf, records []record, err error) {
+	if l.mute() {
+		return nil, nil, nil // read again after login
+	}
 	var call wire.Records
 	login := g.loginOf(l)
 	if err := l.spare(g.ctx, g.limits(nil), &call); err != nil {
@@ -168,6 +171,10 @@ func (g *Group) readRecords(l *link) (out []copyOf, records []record, err error)
 	g.learn(l, records)
 	return out, records, nil
 }
+
+// mute says whether a token shows no record since it was given no login in this
+// connection: records are private objects (PKCS#11 2.40, 2.5), so it need not be asked.
+func (l *link) mute() bool { return !l.entered.Load() && !l.needsNone() }
 
 // loginOf is which login of the group a member has, 0 for none. What it answers to
 // a question that was under way when that changed is not held against it.

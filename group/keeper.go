@@ -206,7 +206,8 @@ func (g *Group) lookAround(l *link) error {
 		}
 		with := g.reference(l.seat)
 		if with != nil {
-			if err := g.inherit(l, with); err != nil && !errors.Is(err, errFilling) {
+			entries, err := g.journal([]*link{l, with})
+			if err = errors.Join(g.dropFailed(err, l), g.inherit(l, with, entries)); err != nil && !errors.Is(err, errFilling) {
 				return false, err
 			}
 		}

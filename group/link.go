@@ -26,6 +26,9 @@ type link struct {
 	anchor member.Session
 	turn   chan struct{}
 
+	// entered: the token was given a login in this connection.
+	entered atomic.Bool
+
 	// used counts the calls under way and the sessions that are held.
 	used atomic.Int64
 

@@ -22,9 +22,10 @@ const loginPatience = 2 * time.Second
 // accepted it do the others get it (F7). It is kept until Logout for members
 // that come back (R4). PIN pads are asked within it (pad.go).
 func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
-	// A member that is compared without a login, with one that has it, would seem
-	// to lack all private objects.
-	g.AwaitArrivals()
+	// Members that start get the login before they are compared, if they are there by
+	// now, rather than be compared before it and after it. Which of them have a pad is
+	// known then.
+	g.awaitArrivals(func() bool { return !slices.ContainsFunc(g.seats, func(s *seat) bool { return s.state == Connecting }) })
 	accepted, rv := g.loginFirst(kind, pin, false)
 	if rv == notCompared {
 		// No token could compare the PIN. They are built up anew and asked
@@ -38,6 +39,7 @@ func (g *Group) Login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 		return rv
 	}
 	g.mu.Lock()
+	g.stepIn(-1)
 	if g.user != nil { // two logins at once; the member accepted both
 		g.mu.Unlock()
 		return pkcs11.CKR_USER_ALREADY_LOGGED_IN
@@ -85,7 +87,15 @@ func (g *Group) loginFirst(kind uint64, pin pkcs11.PIN, careful bool) (accepted 
 		if pin == nil && !p.link.hasPad() {
 			return 0, ErrElsewhere // it cannot be logged in so
 		}
+		g.mu.Lock()
+		g.stepIn(1)
+		g.mu.Unlock()
 		rv, err := p.link.login(kind, pin, g.limits(nil))
+		if err != nil || rv != pkcs11.CKR_OK {
+			g.mu.Lock()
+			g.stepIn(-1)
+			g.mu.Unlock()
+		}
 		switch {
 		case err != nil:
 		case takesNoPIN(p.link, pin, rv):
@@ -109,6 +119,32 @@ func (g *Group) loginFirst(kind uint64, pin pkcs11.PIN, careful bool) (accepted 
 		}
 	}
 	return accepted, rv
+}
+
+// entering are the logins that some member may have and the group does not know of yet.
+// Members are not compared meanwhile: one that is without login, with one that has it,
+// would seem to lack all private objects.
+type entering struct {
+	under int    // way
+	moves uint64 // counts their beginnings and ends
+}
+
+// errLogin is why a comparison says nothing.
+var errLogin = fmt.Errorf("%w: somebody is just logging in", errRestless)
+
+// stepIn begins or ends one. g.mu must be held.
+func (g *Group) stepIn(by int) {
+	g.entering.under += by
+	g.entering.moves++
+	g.broadcast()
+}
+
+// loginMoment is a number that changes with each login and logout; under way says that
+// one is just between.
+func (g *Group) loginMoment() (number uint64, underWay bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.entering.moves + g.logins, g.entering.under > 0
 }
 
 // resync sends every ready member but one back to be brought up to date. g.mu
@@ -166,6 +202,9 @@ func (l *link) login(kind uint64, pin pkcs11.PIN, limits member.Limits) (pkcs11.
 	_, err := l.background(context.Background(), limits, &call)
 	if call.RV == pkcs11.CKR_USER_ALREADY_LOGGED_IN {
 		call.RV = pkcs11.CKR_OK // someone was quicker; the token is logged in
+	}
+	if err == nil && call.RV == pkcs11.CKR_OK {
+		l.entered.Store(true)
 	}
 	return call.RV, err
 }

@@ -30,15 +30,30 @@ type difference struct{ ofA, ofB, onlyA, onlyB []wire.Identity }
 // dropped, and a is to be compared with another one: errRestless.
 func (g *Group) compare(a, b *link) (d difference, err error) {
 	login, other := g.loginOf(a), g.loginOf(b)
-	if d.ofA, err = g.list(a); err != nil {
+	moment, unsure := g.loginMoment()
+	if unsure {
+		return d, errLogin
+	}
+	listed := make(chan error)
+	go func() {
+		var err error
+		d.ofB, err = g.list(b)
+		listed <- err
+	}()
+	d.ofA, err = g.list(a)
+	errB := <-listed
+	if err != nil {
 		return d, err
 	}
 	failed := func(err error) error {
 		g.drop(b, err)
 		return fmt.Errorf("%w: member %s, which it was compared with, failed: %w", errRestless, b.seat.member.Name(), err)
 	}
-	if d.ofB, err = g.list(b); err != nil {
-		return d, failed(err)
+	if errB != nil {
+		return d, failed(errB)
+	}
+	if now, unsure := g.loginMoment(); unsure || now != moment {
+		return d, errLogin
 	}
 	if login != other || login != g.loginOf(a) || login != g.loginOf(b) {
 		return d, errRestless

@@ -36,6 +36,11 @@ func (g *Group) settleJournal(joining *link) (did bool, err error) {
 // fails is dropped, but for the one that is joining: its failure is returned.
 func (g *Group) settleAmong(members []*link, which func(*entry) bool, joining *link) (did bool, err error) {
 	entries, err := g.journal(members)
+	return g.settleEntries(entries, err, members, which, joining)
+}
+
+// settleEntries is settleAmong for what was just read of the journals.
+func (g *Group) settleEntries(entries []*entry, err error, members []*link, which func(*entry) bool, joining *link) (did bool, _ error) {
 	if g.isFilled(joining, entries) {
 		return false, errFilling // what he is copying there may be what is to be destroyed
 	}

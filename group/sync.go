@@ -51,13 +51,19 @@ func (g *Group) sync(s *seat, l *link) error {
 	ctx, cancel := context.WithTimeout(g.ctx, startPatience)
 	defer cancel()
 	g.awaitEarlier(ctx, s)
+	if !g.isCurrent(ctx, s, l) {
+		return l.conn.Err()
+	}
 	if err := errors.Join(g.sameDomain(s), g.readmit(l)); err != nil {
 		return err
 	}
-	for round := 1; g.isCurrent(s, l); round++ {
+	for round := 1; g.isCurrent(ctx, s, l); round++ {
 		again, err := g.inTurn(ctx, func() (bool, error) { return g.round(&c, round >= syncRounds) })
 		switch {
 		case errors.Is(err, errFilling), errors.Is(err, errRestless):
+			if !g.isCurrent(ctx, s, l) {
+				return l.conn.Err()
+			}
 			if err := g.wait(l); err != nil {
 				return err
 			}
@@ -73,9 +79,10 @@ func (g *Group) sync(s *seat, l *link) error {
 	return l.conn.Err()
 }
 
-// isCurrent says whether a member has the group's login. One that does not sees
-// only a part of its objects, and is compared when it does.
-func (g *Group) isCurrent(s *seat, l *link) bool {
+// isCurrent says whether a member has the group's login, when that is known. One that
+// does not sees only a part of its objects, and is compared when it does.
+func (g *Group) isCurrent(ctx context.Context, s *seat, l *link) bool {
+	g.await(ctx, func() bool { return g.entering.under == 0 })
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return s.link == l && s.login == g.logins
@@ -160,14 +167,16 @@ func (g *Group) round(c *comparison, quiet bool) (again bool, err error) {
 // differ. It is to be done again when they did.
 func (g *Group) equalise(c *comparison) (again bool, err error) {
 	l := c.link
-	if _, err := g.settleJournal(l); err != nil {
+	members := append(g.readyBut(l.seat), l)
+	entries, err := g.journal(members)
+	if _, err := g.settleEntries(entries, err, members, nil, l); err != nil {
 		return false, err
 	}
 	with := g.reference(l.seat)
 	if with == nil {
 		return false, nil // nobody to compare with: it is what there is
 	}
-	if err := g.inherit(l, with); err != nil {
+	if err := g.inherit(l, with, entries); err != nil {
 		return false, err
 	}
 	first, err := g.compare(l, with)
@@ -226,6 +235,9 @@ func (g *Group) spreadNews(c *comparison, with *link) (gave bool, err error) {
 // being connected or compared.
 func (g *Group) awaitEarlier(ctx context.Context, s *seat) {
 	g.await(ctx, func() bool {
+		if s.login != g.logins {
+			return true // it gets the group's login first
+		}
 		for _, other := range g.seats {
 			if other == s {
 				break
