@@ -217,14 +217,15 @@ static bool transmit(struct connection *n, size_t length, const int *passed)
 
 /*
  * Receives until the buffer holds want bytes; more may have come with them. The
- * socket waits by itself, for the length of a silence (connection_open).
+ * socket waits by itself, for the length of a silence (connection_open). Whoever is
+ * late, since it was stopped meanwhile, takes what has come, and waits no more.
  */
 static bool fill(struct connection *n, size_t want, size_t *have, int64_t *deadline)
 {
-	int fd = receiving(n);
+	int fd = receiving(n), flags = 0;
 
 	while (*have < want) {
-		ssize_t some = recv(fd, n->buffer + *have, n->capacity - *have, 0);
+		ssize_t some = recv(fd, n->buffer + *have, n->capacity - *have, flags);
 
 		if (some == 0 || (some < 0 && errno != EINTR))
 			return false;
@@ -236,7 +237,7 @@ static bool fill(struct connection *n, size_t want, size_t *have, int64_t *deadl
 				n->used = *have;
 		}
 		if (*have < want && now_ms() >= *deadline)
-			return false;
+			flags = MSG_DONTWAIT;
 	}
 	return true;
 }

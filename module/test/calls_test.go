@@ -115,6 +115,13 @@ func TestAliveKeepsACallAlive(t *testing.T) {
 	calls(t, impatient, "patience", e)
 }
 
+// Field-H8: who was stopped for longer than a silence finds the answer that has come
+// meanwhile.
+func TestStoppedInACall(t *testing.T) {
+	e := &testEngine{answer: polite, slow: sign}
+	calls(t, impatient, "stopped", e)
+}
+
 func TestRefusedBeforeSending(t *testing.T) {
 	for _, part := range []string{"absurd", "refused"} {
 		t.Run(part, func(t *testing.T) {

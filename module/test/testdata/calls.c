@@ -59,6 +59,25 @@ static void patience(void)
 	CHECK(length == 3);
 }
 
+/* The application is stopped, as by a debugger or a terminal, for longer than a silence. */
+static void stopped(void)
+{
+	pid_t parent = getpid(), child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (child == 0) {
+		usleep(200 * 1000);
+		kill(parent, SIGSTOP);
+		sleep(4);
+		kill(parent, SIGCONT);
+		_exit(0);
+	}
+	for (int i = 0; i < 3; i++)
+		patience();
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 static void lying_attributes(void)
 {
 	CK_BYTE *value = malloc(4);
@@ -244,7 +263,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } parts[] = {
-	{ "lie", lie }, { "greedy", greedy }, { "patience", patience }, { "attributes", lying_attributes }, { "absurd", absurd },
+	{ "lie", lie }, { "greedy", greedy }, { "patience", patience }, { "stopped", stopped }, { "attributes", lying_attributes }, { "absurd", absurd },
 	{ "refused", refused }, { "finalize", finalize }, { "many", many },
 	{ "gone", gone }, { "large", large }, { "latency", latency },
 };
