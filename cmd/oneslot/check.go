@@ -244,16 +244,17 @@ func (d *desk) login(ctx context.Context, cfg *config.Config, m *config.Member, 
 	}
 	defer session.Close()
 	format = group.Examine(ctx, session, member.Limits{Silence: toolSilence, Stuck: toolStuck}, conn.Token())
-	if errors.Is(format, group.ErrNotExamined) {
-		format = nil
-	}
 	return format, nil
 }
 
 // judgeFormat says that a member signs in a form of its own. A member that is alone in
 // its groups is used all the same.
 func judgeFormat(f *finding, cfg *config.Config, format error) {
-	if format == nil {
+	switch {
+	case format == nil || format == group.ErrNotExamined: // it makes no such signatures
+		return
+	case errors.Is(format, group.ErrNotExamined):
+		f.note("the form of its signatures is not known: %v", format)
 		return
 	}
 	for i := range cfg.Groups {

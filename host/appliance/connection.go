@@ -98,7 +98,7 @@ func (c *connection) start(socket *net.TCPConn, first order) (*saying, error) {
 	// What a terminal sends is for the listener, which drains.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.WaitDelay = time.Second // a vendor's own child may hold the pipes
-	if err := command.Start(); err != nil {
+	if err := startConfined(command); err != nil {
 		ours.Close()
 		return nil, err
 	}

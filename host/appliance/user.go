@@ -3,24 +3,47 @@
 package appliance
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/user"
+	"runtime"
 	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// becomeUser gives up all privileges: those of root, if a user is named, and in
-// any case the way to new ones.
+// startConfined starts a process that has given up the way to new privileges. A thread
+// gives it up for itself and what it starts, and a process has several before it runs a
+// line of ours: so it is a thread of the listener, which ends then, that does it.
+func startConfined(command *exec.Cmd) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocks: the thread ends with this function
+		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		if err == nil {
+			err = command.Start()
+		}
+		started <- err
+	}()
+	return <-started
+}
+
+// becomeUser gives up the privileges of root, if a user is named. Who did not give up
+// the way to new ones goes no further.
 func becomeUser(name string) error {
 	if name != "" && os.Getuid() == 0 {
 		if err := switchUser(name); err != nil {
 			return fmt.Errorf("user %s: %w", name, err)
 		}
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	given, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	if err == nil && given != 1 {
+		err = errors.New("the listener has not started this process")
+	}
+	if err != nil {
 		return fmt.Errorf("new privileges are not given up: %w", err)
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 // user of the configuration with that user's groups, cannot become root again, gets
 // no new privileges, and reads no key of the appliance (N1).
 func TestPrivilegesAreGivenUp(t *testing.T) {
-	const spy = `#include <stdio.h>
+	const spy = `#include <glob.h>
+		#include <stdio.h>
 		#include <string.h>
 		#include <unistd.h>
 		__attribute__((constructor)) static void load(void) {
@@ -30,6 +31,15 @@ func TestPrivilegesAreGivenUp(t *testing.T) {
 				if (!strncmp(line, "NoNewPrivs:", 11) || !strncmp(line, "CapEff:", 7))
 					printf(" %s", line);
 			}
+			glob_t threads;
+			int may = 0; // gain new privileges
+			glob("/proc/self/task/*/status", 0, NULL, &threads);
+			for (size_t i = 0; i < threads.gl_pathc; i++) {
+				FILE *of = fopen(threads.gl_pathv[i], "r");
+				while (of && fgets(line, sizeof line, of))
+					may += !strncmp(line, "NoNewPrivs:\t0", 13);
+			}
+			printf(" threads=%s\n", may || threads.gl_pathc < 2 ? "free" : "confined");
 			printf(" root=%s key=%s\n", back && getuid() ? "no" : "yes", access(KEY, R_OK) ? "no" : "yes");
 			fflush(stdout);
 		}`
@@ -66,7 +76,7 @@ func TestPrivilegesAreGivenUp(t *testing.T) {
 	}
 	web.refused("ca") // it is no module
 	b.tells("module-printed", "client=web", fmt.Sprintf("uid=%s/%s gid=%s/%s groups=%d ", uid, uid, gid, gid, groups),
-		`CapEff:\t0000000000000000`, `NoNewPrivs:\t1`, "root=no")
+		`CapEff:\t0000000000000000`, `NoNewPrivs:\t1`, "threads=confined", "root=no")
 	if os.Getuid() == 0 {
 		b.tells("module-printed", "key=no")
 	}
