@@ -28,9 +28,8 @@ endif
 export PATH := $(HOME)/.cache/oneslot/go/bin:$(PATH)
 
 # The checkout may belong to somebody else than the user of this build; git, and
-# with it Go's stamping of versions, then refuses to look at it. Without its path
-# what was compiled serves every checkout.
-export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false
+# with it Go's stamping of versions, then refuses to look at it.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
 LINK := $(if $(VERSION),-ldflags '-X main.release=$(VERSION)')
 
 .PHONY: build programs test demo check checks bench clean deps generated format vet static unit fuzz
