@@ -235,14 +235,14 @@ func (d *desk) login(ctx context.Context, cfg *config.Config, m *config.Member, 
 		return nil, err
 	}
 	defer conn.Close()
-	if err := call(ctx, conn, &wire.Login{User: pkcs11.CKU_USER, Pin: pin}); err != nil {
-		return nil, err
-	}
-	session, err := conn.Open(wire.TokenView)
+	session, err := conn.Open(wire.TokenView) // a token without a session forgets the login
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close()
+	if err := call(ctx, conn, &wire.Login{User: pkcs11.CKU_USER, Pin: pin}); err != nil {
+		return nil, err
+	}
 	format = group.Examine(ctx, session, member.Limits{Silence: toolSilence, Stuck: toolStuck}, conn.Token())
 	return format, nil
 }
