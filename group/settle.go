@@ -188,11 +188,26 @@ func (g *Group) lacks(l *link, e *entry, login uint64) (bool, error) {
 	if n, err := g.count(l, &e.Identity); err != nil || n > 0 {
 		return true, failureOf(l, err) // it is called otherwise by now, or a later change counts
 	}
+	if !g.anyHas(e, l) {
+		return true, nil // it was destroyed since
+	}
 	if e.age() < fillPatience {
 		return false, nil
 	}
 	filling, err := g.fillers(l)
 	return len(filling) == 0, failureOf(l, err)
+}
+
+// anyHas says whether a member beside l has the object of an event. One that cannot tell
+// may have it.
+func (g *Group) anyHas(e *entry, l *link) bool {
+	return slices.ContainsFunc(e.among, func(m *link) bool {
+		if m == l {
+			return false
+		}
+		n, err := g.count(m, &e.Identity)
+		return err != nil || n > 0
+	})
 }
 
 // sees says whether a member showed such an object while it had the login that it has
