@@ -136,7 +136,13 @@ func TestHandshakesThatAreNone(t *testing.T) {
 			t.Errorf("got %q", text)
 		}
 	})
-	web.connect().works()
+	b.await("who speaks the protocol to be served", func() bool { // in 300 ms, too
+		conn, err := web.member("ca").Connect(t.Context())
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
 }
 
 // A registered client that speaks nonsense, or stops in the middle, ends itself.
