@@ -105,18 +105,4 @@ func (g *Group) examine(l *link) error {
 }
 
 // expel quarantines a member that serves, or is to serve, by this connection.
-func (g *Group) expel(l *link, cause error) {
-	s := l.seat
-	var event Event
-	g.mu.Lock()
-	current := s.link == l && (s.state == Ready || s.state == Syncing || s.state == Draining)
-	if current {
-		event = g.move(s, Quarantined, cause)
-		s.link, s.login = nil, 0
-	}
-	g.mu.Unlock()
-	l.close()
-	if current {
-		g.report(event)
-	}
-}
+func (g *Group) expel(l *link, cause error) { g.part(l, Quarantined, cause) }

@@ -81,11 +81,13 @@ func (g *Group) owns(m *mark, own bool) {
 // isFilled says whether the journals show that another process, which is alive, fills
 // a member.
 func (g *Group) isFilled(l *link, entries []*entry) bool {
-	for _, e := range entries {
+	own := func(e *entry) bool {
 		g.mu.Lock()
-		own := g.fills[e.By]
-		g.mu.Unlock()
-		if e.Op == opFill && !own && slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == l && !g.abandoned(c) }) {
+		defer g.mu.Unlock()
+		return g.fills[e.By]
+	}
+	for _, e := range entries {
+		if e.Op == opFill && !own(e) && slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == l && !g.abandoned(c) }) {
 			return true
 		}
 	}

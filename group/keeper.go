@@ -353,11 +353,12 @@ func (g *Group) probe(l *link) {
 			return
 		}
 		silent := time.Since(l.conn.LastSign())
-		before, works := answered, false
-		answered, works = g.worksFor(l)
+		now, works := g.worksFor(l)
+		works = works || now > answered
+		answered = now
 		// What is asked behind the scenes may come at the same interval, and be answered
 		// from memory: only applications' calls do for a probe.
-		if (works || answered > before) && silent < g.option().ProbeInterval/2 {
+		if works && silent < g.option().ProbeInterval/2 {
 			continue
 		}
 		if session == nil {
@@ -377,7 +378,7 @@ func (g *Group) probe(l *link) {
 
 // worksFor is how many calls of applications a member has answered, and whether it is
 // at one.
-func (g *Group) worksFor(l *link) (answered uint64, now bool) {
+func (g *Group) worksFor(l *link) (answered uint64, busy bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return l.seat.answered, l.seat.outstanding > 0

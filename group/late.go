@@ -32,7 +32,7 @@ func (g *Group) stands(e *entry, mine string) bool {
 // against it.
 func (g *Group) waitsFor(l *link, e *entry) bool {
 	return g.everywhere(e, l, func(_ copyOf, r *record) bool {
-		return slices.ContainsFunc(r.Pending, func(name string) bool { return g.called(l.seat, name) })
+		return (&entry{left: r.Pending}).waits(g, l)
 	})
 }
 
@@ -123,8 +123,7 @@ func (g *Group) upToDate(l *link, e *entry, members []*link) (out []*link) {
 	waiting := make(map[*link]bool)
 	for _, other := range g.awaitRivals(e, members) {
 		for _, m := range members {
-			waiting[m] = waiting[m] || other.concerns(&e.Identity) && other.event() != e.event() &&
-				slices.ContainsFunc(other.left, func(name string) bool { return g.called(m.seat, name) })
+			waiting[m] = waiting[m] || other.concerns(&e.Identity) && other.event() != e.event() && other.waits(g, m)
 		}
 	}
 	for _, m := range members {

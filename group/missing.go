@@ -26,8 +26,8 @@ func (g *Group) list(l *link) ([]wire.Identity, error) {
 type difference struct{ ofA, ofB, onlyA, onlyB []wire.Identity }
 
 // compare lists both members, which have the same login meanwhile: one that has none
-// would seem to hold less. An error is a's; if b fails it is
-// dropped, and a is to be compared with another one: errRestless.
+// would seem to hold less. An error is a's; if b fails it
+// is dropped, and a is to be compared with another one: errRestless.
 func (g *Group) compare(a, b *link) (d difference, err error) {
 	login, other := g.loginOf(a), g.loginOf(b)
 	moment, unsure := g.loginMoment()

@@ -63,13 +63,16 @@ func (s *seat) wake() {
 
 // drop gives a connection up. Whoever waits on it is told at once, and nobody
 // else is sent there; the keeper does the rest.
-func (g *Group) drop(l *link, cause error) {
+func (g *Group) drop(l *link, cause error) { g.part(l, Down, cause) }
+
+// part gives a connection up and leaves its member in a state, if it was the present one.
+func (g *Group) part(l *link, left State, cause error) {
 	s := l.seat
 	var event Event
 	g.mu.Lock()
 	current := s.link == l && (s.state == Ready || s.state == Syncing || s.state == Draining)
 	if current {
-		event = g.move(s, Down, cause)
+		event = g.move(s, left, cause)
 		s.link, s.login = nil, 0
 	}
 	g.mu.Unlock()
