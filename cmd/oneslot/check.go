@@ -235,12 +235,14 @@ func (d *desk) login(ctx context.Context, cfg *config.Config, m *config.Member, 
 		return nil, err
 	}
 	defer conn.Close()
-	session, err := conn.Open(wire.TokenView) // a token without a session forgets the login
+	session, err := conn.Open(wire.TokenView)
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close()
-	if err := call(ctx, conn, &wire.Login{User: pkcs11.CKU_USER, Pin: pin}); err != nil {
+	// A token without a session forgets the login, and the member opens one when it is first
+	// asked for something in it: so this one logs in as well as signs.
+	if err := do(ctx, session, &wire.Login{User: pkcs11.CKU_USER, Pin: pin}); err != nil {
 		return nil, err
 	}
 	format = group.Examine(ctx, session, member.Limits{Silence: toolSilence, Stuck: toolStuck}, conn.Token())

@@ -109,6 +109,11 @@ func call(ctx context.Context, conn member.Conn, c wire.Call) error {
 		return err
 	}
 	defer session.Close()
+	return do(ctx, session, c)
+}
+
+// do is call in a session that is there.
+func do(ctx context.Context, session member.Session, c wire.Call) error {
 	if _, err := session.Do(ctx, member.Limits{Silence: toolSilence, Stuck: toolStuck}, c); err != nil {
 		return err
 	}

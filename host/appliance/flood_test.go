@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -74,13 +75,16 @@ func (f *flood) ended() {
 }
 
 // children are the processes that this one has, and those that it has not waited for.
+// They are listed by the thread that started them. One that ends leaves its to another,
+// whose list may be read after that.
 func children() (pids []string) {
 	files, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
 		pids = append(pids, strings.Fields(string(text))...)
 	}
-	return pids
+	slices.Sort(pids)
+	return slices.Compact(pids)
 }
 
 // processes counts those that serve connections.
