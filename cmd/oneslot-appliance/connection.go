@@ -11,6 +11,7 @@ import (
 
 	"oneslot.dev/oneslot/host"
 	"oneslot.dev/oneslot/host/appliance"
+	"oneslot.dev/oneslot/wire"
 )
 
 // connection serves one connection of a listener, and ends with it.
@@ -38,5 +39,11 @@ func (c *connection) Run() error {
 		return fmt.Errorf("descriptor %d is no connection: this command is for the listener, not for people: %w", clientFD, err)
 	}
 	file.Close()
+	// Again: Go has set options of its own on what it takes for a new connection.
+	if tcp, ok := client.(*net.TCPConn); ok {
+		if err := wire.KeepAlive(tcp); err != nil {
+			return err
+		}
+	}
 	return appliance.Serve(client, parent)
 }
