@@ -70,8 +70,12 @@ func (g *Group) conclude(p *Place, h *Hold, intent *record, sprouts []*sprout) {
 // coming says whether a member that has missed a creation is still to get a copy of what
 // another one has: until then the creation waits for it, since an object that it has of
 // the key by another name is no copy of the new one. Those that do not come are what
-// cannot be copied, and what is called otherwise by now.
+// cannot be copied, and what is called otherwise by now. Who has it and is not among the
+// members cannot be asked.
 func (g *Group) coming(e *entry, l *link, members []*link) (bool, error) {
+	away := slices.ContainsFunc(g.names(func(s *seat) bool {
+		return !slices.ContainsFunc(members, func(m *link) bool { return m.seat == s })
+	}), func(name string) bool { return !slices.Contains(e.left, name) })
 	for _, id := range append([]wire.Identity{e.Identity}, e.With...) {
 		mine, err := g.isCalled(l, &id)
 		if err != nil {
@@ -85,6 +89,9 @@ func (g *Group) coming(e *entry, l *link, members []*link) (bool, error) {
 			if err != nil || theirs != nil && theirs.Flags&wire.Copyable != 0 {
 				return err == nil, err
 			}
+		}
+		if mine == nil && away {
+			return true, nil
 		}
 	}
 	return false, nil

@@ -185,6 +185,9 @@ func (g *Group) lacks(l *link, e *entry, login uint64) (bool, error) {
 	if sees, err := g.sees(l, &e.Identity, login); err != nil || !sees || e.Op != opChange {
 		return sees, err
 	}
+	if e.ended() {
+		return true, nil // what comes under its name later is another object
+	}
 	if n, err := g.count(l, &e.Identity); err != nil || n > 0 {
 		return true, failureOf(l, err) // it is called otherwise by now, or a later change counts
 	}

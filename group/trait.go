@@ -127,6 +127,7 @@ func (g *Group) meant(l *link, e *entry, found []wire.Identity) (*wire.Identity,
 		}
 	}
 	if e.waits(g, l) {
+		found = e.kin(g, l, found)
 		// It may have a new one of the key already, from who did not know of the event.
 		if made := e.made(func(n *entry) bool { return n.Time.After(e.Time) && !n.waits(g, l) }); made > 0 && there <= made+e.others() {
 			return nil, nil
@@ -204,21 +205,6 @@ func (e *entry) present(g *Group, l *link) *record {
 
 // unknown is how many objects have a name that was not looked for.
 const unknown = -1
-
-func renames(t pkcs11.Template) bool {
-	return t.Find(pkcs11.CKA_LABEL) != nil || t.Find(pkcs11.CKA_ID) != nil
-}
-
-// renamed is an identity after a change of attributes.
-func renamed(id wire.Identity, t pkcs11.Template) wire.Identity {
-	if a := t.Find(pkcs11.CKA_LABEL); a != nil {
-		id.Label = a.Value
-	}
-	if a := t.Find(pkcs11.CKA_ID); a != nil {
-		id.ID = a.Value
-	}
-	return id
-}
 
 // pick picks the object that a record is about, as it was before the event.
 func (g *Group) pick(l *link, r *record, found []wire.Identity) (*wire.Identity, error) {
