@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
-	"oneslot.dev/oneslot/config"
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -20,10 +18,6 @@ const (
 	// connectTimeout bounds one attempt to connect, in which a vendor module
 	// is loaded and initialised.
 	connectTimeout = 30 * time.Second
-
-	// firstPause is the pause before the second attempt; each later one is
-	// twice as long, up to the recovery interval.
-	firstPause = 50 * time.Millisecond
 
 	// owingPause is when a member is compared again that has objects for
 	// another which was just being filled by another process.
@@ -286,56 +280,6 @@ func (g *Group) admit(s *seat, l *link, begun moment) bool {
 	g.mu.Unlock()
 	g.report(event)
 	return true
-}
-
-// rest waits until the next attempt is due. It is false when the group ends.
-func (g *Group) rest(s *seat, failed int) bool {
-	g.mu.Lock()
-	quarantined := s.state == Quarantined
-	g.mu.Unlock()
-	var due <-chan time.Time
-	given := g.option().RecoveryAttempts
-	if !quarantined && g.option().Recovery != config.RecoverManual && (given < 0 || failed <= given) {
-		timer := time.NewTimer(pause(failed, g.option().RecoveryInterval))
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-due:
-	case <-s.kick:
-	case <-s.left:
-		return false
-	case <-g.ctx.Done():
-		return false
-	}
-	g.mu.Lock()
-	event := g.move(s, Connecting, nil)
-	g.mu.Unlock()
-	g.report(event)
-	return true
-}
-
-// pause is the time before the attempt after so many failed ones: doubling from
-// firstPause to the interval, with some jitter, so that the hosts which share a
-// member do not all come at once.
-func pause(failed int, interval time.Duration) time.Duration {
-	p := interval
-	if failed < 20 {
-		p = min(firstPause<<(failed-1), interval)
-	}
-	return p - time.Duration(rand.Int64N(int64(p)/5+1))
-}
-
-// Recover makes an attempt on each member that is down or quarantined, now (R2).
-func (g *Group) Recover() {
-	for _, s := range g.seats {
-		g.mu.Lock()
-		out := s.state == Down || s.state == Quarantined
-		g.mu.Unlock()
-		if out {
-			s.wake()
-		}
-	}
 }
 
 // probe asks a member that does no work for a sign of life until its connection is gone.

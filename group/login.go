@@ -177,7 +177,7 @@ func (g *Group) Logout() pkcs11.RV {
 			links = append(links, s.link)
 		}
 		if s.state == Quarantined && isNeedsLogin(s.cause) {
-			s.wake() // there is no login any more that it would need
+			s.summon() // there is no login any more that it would need
 		}
 	}
 	g.mu.Unlock()

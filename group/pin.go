@@ -73,6 +73,8 @@ func (g *Group) Renew() {
 		g.told.Add(1)
 		g.mu.Unlock()
 		g.drop(l, fmt.Errorf("the token was initialised"))
-		l.seat.wake()
+		g.mu.Lock()
+		l.seat.summon()
+		g.mu.Unlock()
 	}
 }

@@ -92,7 +92,7 @@ func (g *Group) wakeDown() {
 	defer g.mu.Unlock()
 	for _, s := range g.seats {
 		if s.state == Down {
-			s.wake()
+			s.summon()
 		}
 	}
 }

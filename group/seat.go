@@ -22,6 +22,7 @@ type seat struct {
 
 	// Guarded by Group.mu.
 	state       State
+	due         bool // somebody wants an attempt now, whatever the keeper waits for
 	announced   bool // that it is ready was said, and holds but for a login that it is given
 	since       time.Time
 	cause       error // of the last failure
