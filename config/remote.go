@@ -5,16 +5,32 @@ package config
 import (
 	"fmt"
 	"net"
-	"regexp"
 	"strings"
 )
 
-// fingerprint is a SHA-256 as `oneslot-member cert show` prints it, or in
-// hexadecimal digits, without what only makes it readable.
-var fingerprint = regexp.MustCompile(`^(?i:sha256)?([A-Za-z2-7]{52}|[0-9A-Fa-f]{64})$`)
-
+// isFingerprint says whether text is a SHA-256 as `oneslot-member cert show` prints it,
+// or in hexadecimal digits, with or without what only makes it readable.
 func isFingerprint(text string) bool {
-	return fingerprint.MatchString(strings.NewReplacer("-", "", ":", "", " ", "").Replace(text))
+	const kind = "sha256"
+	text = strings.NewReplacer("-", "", ":", "", " ", "").Replace(text)
+	digits := text
+	if len(text) >= len(kind) && strings.EqualFold(text[:len(kind)], kind) {
+		digits = text[len(kind):]
+	}
+	return isHash(text) || isHash(digits)
+}
+
+// isHash says whether digits are those of 32 bytes, in base 32 or hexadecimal.
+func isHash(digits string) bool {
+	switch len(digits) {
+	case 52:
+		return only(digits, func(c rune) bool { return isLetter(c) || '2' <= c && c <= '7' })
+	case 64:
+		return only(digits, func(c rune) bool {
+			return '0' <= c && c <= '9' || 'A' <= c && c <= 'F' || 'a' <= c && c <= 'f'
+		})
+	}
+	return false
 }
 
 // remoteOptions are those of a member on an appliance, and of no other.
@@ -40,7 +56,7 @@ func (d *decoder) checkRemote(m *Member, at, where string) {
 	if len(m.Env) > 0 {
 		problem("env", "env is not for members on an appliance", "write it into the appliance's configuration")
 	}
-	if !goodName.MatchString(m.Token) {
+	if !isName(m.Token) {
 		problem("token", fmt.Sprintf("token %q is no name of an appliance's token", m.Token), "ask its operator: 1 to 64 of A-Z a-z 0-9 _ . -")
 	}
 	if m.Certificate == "" || m.Key == "" {
