@@ -212,7 +212,7 @@ func (g *Group) lookAround(l *link) error {
 		if err != nil || !g.isToGet(l) {
 			return false, err
 		}
-		return g.equalise(&comparison{link: l, refused: make(map[refusal]bool)})
+		return g.equalise(&comparison{link: l, refused: make(map[refusal]bool)}, false)
 	})
 	return err
 }

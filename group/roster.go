@@ -200,14 +200,11 @@ func (g *Group) enrollOn(l *link, want record) error {
 }
 
 // readmit refuses a token that the group was told to forget and that still holds
-// what it had then. One that was wiped is a new one, and is remembered again.
-func (g *Group) readmit(l *link) error {
+// what it had then. One that was wiped is a new one, and is remembered again. The
+// journals of the members, with l among them, have just been read.
+func (g *Group) readmit(l *link, members []*link) error {
 	if !g.someoneLoggedIn() {
 		return nil
-	}
-	members := append(g.readyBut(l.seat), l)
-	if _, err := g.journal(members); err != nil {
-		return g.dropFailed(err, l)
 	}
 	for _, m := range members {
 		serial := m.seat.serialNow(g)

@@ -35,6 +35,7 @@ type comparison struct {
 	refused map[refusal]bool // what a member did not take; it is not tried again
 	owing   bool             // some of that is to be tried later
 	untold  bool             // other members than the reference may lack what only this one has
+	strange bool             // whether the token was given up is still to be asked (roster.go)
 }
 
 type refusal struct {
@@ -47,14 +48,14 @@ type refusal struct {
 // that one side lacks is copied, never deleted (K5, field-D4). At the end the
 // member is ready.
 func (g *Group) sync(s *seat, l *link) error {
-	c := comparison{link: l, refused: make(map[refusal]bool)}
+	c := comparison{link: l, refused: make(map[refusal]bool), strange: true}
 	ctx, cancel := context.WithTimeout(g.ctx, startPatience)
 	defer cancel()
 	g.awaitEarlier(ctx, s)
 	if !g.isCurrent(ctx, s, l) {
 		return l.conn.Err()
 	}
-	if err := errors.Join(g.sameDomain(s), g.readmit(l)); err != nil {
+	if err := g.sameDomain(s); err != nil {
 		return err
 	}
 	for round := 1; g.isCurrent(ctx, s, l); round++ {
@@ -92,7 +93,7 @@ func (g *Group) isCurrent(ctx context.Context, s *seat, l *link) bool {
 // to another when it became ready.
 func (g *Group) catchUp(l *link) error {
 	c := comparison{link: l, refused: make(map[refusal]bool), untold: true}
-	again, err := g.inTurn(g.ctx, func() (bool, error) { return g.equalise(&c) })
+	again, err := g.inTurn(g.ctx, func() (bool, error) { return g.equalise(&c, false) })
 	g.mu.Lock()
 	l.seat.owing = again || c.owing || err != nil
 	g.mu.Unlock()
@@ -137,12 +138,13 @@ func (g *Group) wait(l *link) error {
 }
 
 // round compares a member once. It is to be done again when something was found
-// to do, or when something changed meanwhile.
+// to do, or when something changed meanwhile. An application waits for it at its login,
+// and most of it is reading journals: twice, if the members hold the same.
 func (g *Group) round(c *comparison, quiet bool) (again bool, err error) {
 	begun := g.now()
 	if quiet {
 		return again, g.hush(func() error {
-			if again, err = g.equalise(c); err == nil && !again {
+			if again, err = g.equalise(c, false); err == nil && !again {
 				if err = g.enroll(c.link); err == nil {
 					again = !g.admit(c.link.seat, c.link, begun)
 				}
@@ -150,7 +152,7 @@ func (g *Group) round(c *comparison, quiet bool) (again bool, err error) {
 			return err
 		})
 	}
-	if again, err = g.equalise(c); again || err != nil {
+	if again, err = g.equalise(c, true); again || err != nil {
 		return again, err
 	}
 	return again, g.hush(func() error {
@@ -164,11 +166,24 @@ func (g *Group) round(c *comparison, quiet bool) (again bool, err error) {
 }
 
 // equalise brings a member and the reference to hold the same, as far as they
-// differ. It is to be done again when they did.
-func (g *Group) equalise(c *comparison) (again bool, err error) {
+// differ. It is to be done again when they did. settled says that the caller settles the
+// journal next, whatever comes of it.
+func (g *Group) equalise(c *comparison, settled bool) (again bool, err error) {
 	l := c.link
 	members := append(g.readyBut(l.seat), l)
 	entries, err := g.journal(members)
+	if c.strange {
+		if err := g.dropFailed(err, l); err != nil {
+			return false, err
+		}
+		if err != nil {
+			return true, nil // who could not tell is gone; what the others say is asked anew
+		}
+		if err := g.readmit(l, members); err != nil {
+			return false, err
+		}
+		c.strange = false
+	}
 	if _, err := g.settleEntries(entries, err, members, nil, l); err != nil {
 		return false, err
 	}
@@ -183,9 +198,11 @@ func (g *Group) equalise(c *comparison) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	// What was destroyed before the listing is in a journal by now.
-	if again, err := g.settleJournal(l); again || err != nil {
-		return again, err
+	if same := len(first.onlyA)+len(first.onlyB) == 0; !same || c.untold || !settled {
+		// What was destroyed before the listing is in a journal by now.
+		if again, err := g.settleJournal(l); again || err != nil {
+			return again, err
+		}
 	}
 	g.reportSingle(l, with, first.onlyA)
 	g.reportSingle(with, l, first.onlyB)

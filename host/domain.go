@@ -48,6 +48,8 @@ type domainKeys struct {
 	// it wraps; this process does. It is zero until somebody has logged in.
 	exported bool
 	sign     uint64 // of the domain, if exported
+
+	seals seals
 }
 
 func (d *domainKeys) byExport() bool { return d != nil && d.exported }

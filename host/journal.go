@@ -5,6 +5,7 @@ package host
 import (
 	"bytes"
 	"context"
+	"sync"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -42,12 +43,45 @@ func (s *session) sealRecord(record []byte) ([]byte, pkcs11.RV) {
 			return nil, pkcs11.CKR_USER_NOT_LOGGED_IN
 		}
 		var rv pkcs11.RV
-		if seal, rv = s.seal(keys, append([]byte(journalApplication), record...)); rv != pkcs11.CKR_OK {
+		if seal, rv = s.journalSeal(keys, record); rv != pkcs11.CKR_OK {
 			return nil, rv
 		}
 	}
 	e.Blob(seal)
 	return e.Buf, pkcs11.CKR_OK
+}
+
+// seals are those of records that were made with one seal key. A journal is read again
+// and again while members become ready, and each would cost a session and three calls of
+// the module.
+type seals struct {
+	mu sync.Mutex
+	of map[string][]byte // by record
+}
+
+// maxSeals is how many are remembered. Journals are short, but for those of a member
+// that is away for long.
+const maxSeals = 256
+
+// journalSeal is the seal of a record.
+func (s *session) journalSeal(keys *domainKeys, record []byte) ([]byte, pkcs11.RV) {
+	keys.seals.mu.Lock()
+	seal := keys.seals.of[string(record)]
+	keys.seals.mu.Unlock()
+	if seal != nil {
+		return seal, pkcs11.CKR_OK
+	}
+	seal, rv := s.seal(keys, append([]byte(journalApplication), record...))
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	keys.seals.mu.Lock()
+	defer keys.seals.mu.Unlock()
+	if keys.seals.of == nil || len(keys.seals.of) >= maxSeals {
+		keys.seals.of = make(map[string][]byte)
+	}
+	keys.seals.of[string(record)] = bytes.Clone(seal)
+	return seal, pkcs11.CKR_OK
 }
 
 // Records lists the records. Those that are not sealed as they must be are left
