@@ -32,6 +32,9 @@ type Engine struct {
 	connect func(config.Member) member.Member
 	log     *slog.Logger
 
+	begun func() // see OnBegun
+	first sync.Once
+
 	reloading sync.Mutex // one Reload at a time
 
 	mu           sync.Mutex // guards what follows
@@ -44,6 +47,11 @@ func New(c *config.Config, connect func(config.Member) member.Member, log *slog.
 	return &Engine{config: c, connect: connect, log: log, applications: make(map[*application]struct{})}
 }
 
+// OnBegun has f run once, when the members of the first application have begun to
+// start: it need not wait for what it does, and they take longer. C_Initialize returns
+// after f. It is set before Serve.
+func (e *Engine) OnBegun(f func()) { e.begun = f }
+
 // Serve answers one application until it is gone: until its connections have
 // ended, or the context. The first connection must say hello.
 func (e *Engine) Serve(ctx context.Context, conn *net.UnixConn) error {
@@ -54,6 +62,9 @@ func (e *Engine) Serve(ctx context.Context, conn *net.UnixConn) error {
 		return err
 	}
 	app := newApplication(e, hello)
+	if e.begun != nil {
+		e.first.Do(e.begun)
+	}
 	e.track(app, true)
 	e.catchUp(app)
 	defer e.track(app, false)

@@ -67,8 +67,9 @@ func (c *engineCommand) Run(ctx context.Context, d *desk) error {
 		log.Warn("the application's end is noticed only by its connections", "reason", err)
 	}
 	e := newEngine(d, cfg, log)
-	stop := openControl(ctx, e, cfg, path, started, true, log)
-	defer stop()
+	stop := func() {}
+	defer func() { stop() }()
+	e.OnBegun(func() { stop = openControl(ctx, e, cfg, path, started, true, log) })
 	if err := e.Serve(ctx, conn); err != nil && !errors.Is(err, io.EOF) {
 		log.Warn("the application's first connection ended", "reason", err)
 	}
@@ -179,12 +180,23 @@ func openLog(cfg *config.Config, fallback io.Writer) (*slog.Logger, func()) {
 	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), done
 }
 
+// watchLater is how long after its start a private engine begins to follow its
+// configuration. Beginning takes 1 to 2 ms, most of it for the watcher's buffer.
+const watchLater = time.Second
+
 // openControl follows the configuration file and lets tools see the engine. It
 // serves without them if it must.
 func openControl(ctx context.Context, e *engine.Engine, cfg *config.Config, path string, started time.Time, private bool, log *slog.Logger) func() {
 	w := &watch{path: path, present: cfg, apply: e.Reload, log: log}
-	if err := w.follow(ctx); err != nil {
-		log.Warn("changes of the configuration are not noticed", "configuration", path, "reason", err)
+	follow := func() {
+		if err := w.follow(ctx); err != nil {
+			log.Warn("changes of the configuration are not noticed", "configuration", path, "reason", err)
+		}
+	}
+	if private {
+		time.AfterFunc(watchLater, follow) // the application waits; what is changed until then is seen then
+	} else {
+		follow()
 	}
 	stop, err := control.Serve(ctx, cfg.Runtime(), func() control.Status {
 		s := e.Status()

@@ -25,6 +25,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -81,10 +82,13 @@ func main() {
 // shareProcessors leaves half of the machine to the application and the members,
 // which are at work whenever the engine is. Idle processors of a Go program
 // look for work when there is little; on small machines that costs a fifth of
-// the signatures. $GOMAXPROCS overrides it.
+// the signatures. $GOMAXPROCS overrides it. The module sets it for its engine, and
+// members get it from here: what is told at its start sets up no more than it needs.
 func shareProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(1, runtime.NumCPU()/2))
+		half := max(1, runtime.NumCPU()/2)
+		runtime.GOMAXPROCS(half)
+		os.Setenv("GOMAXPROCS", strconv.Itoa(half))
 	}
 }
 
