@@ -139,6 +139,7 @@ type change struct {
 	login   uint64          // of the group when it began
 	changed []*link
 	told    map[*seat]bool
+	behind  []*seat // who is still to follow an older change of the object
 }
 
 // begin makes the change on the primary.
@@ -177,7 +178,7 @@ func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
 			}
 			return call.Result(), nil
 		}
-		c.changed, c.told[p.seat] = []*link{p.link}, true
+		c.changed, c.told[p.seat] = []*link{p.link}, !slices.Contains(c.behind, p.seat)
 		return pkcs11.CKR_OK, nil
 	})
 }
@@ -236,7 +237,7 @@ func (g *Group) follower(c *change) pkcs11.RV {
 		case err != nil:
 			g.drop(l, err)
 		case rv == pkcs11.CKR_OK:
-			c.changed, c.told[l.seat] = append(c.changed, l), true
+			c.changed, c.told[l.seat] = append(c.changed, l), !slices.Contains(c.behind, l.seat)
 		case c.record.Op == opDestroy, blame(rv, g.someoneLoggedIn()) != request:
 			g.drop(l, fmt.Errorf("%v: the token answered %w", c.record, rv)) // it follows by the journal
 		case c.old != nil:

@@ -74,16 +74,35 @@ func (g *Group) letFinish(entries []*entry, err error, members []*link) (now []*
 // somebody was just writing what was over), or somebody else is changing it, or has
 // done so since they were looked into.
 func (g *Group) mustWait(c *change) bool {
-	if g.alone() || c.settled && (!c.written || !time.Now().Before(c.until)) {
+	if g.alone() || c.settled && !c.written {
 		return false
 	}
 	ready := g.readyBut(nil)
 	entries, err := g.journal(ready)
 	g.dropFailed(err, nil)
+	if c.settled && !time.Now().Before(c.until) {
+		c.overtakes(g, entries)
+		return false
+	}
 	return slices.ContainsFunc(entries, func(e *entry) bool {
 		return e.event() != c.intent.event() && e.concerns(&c.intent.Identity) &&
 			(!c.settled || g.underWay(e) || !e.Time.Before(c.intent.Time) || slices.ContainsFunc(ready, func(l *link) bool { return e.waits(g, l) }))
 	})
+}
+
+// overtakes notes who is still to follow an older change of the object, that does not
+// come to its end. They are to follow this one again, after that.
+func (c *change) overtakes(g *Group, entries []*entry) {
+	for _, e := range entries {
+		if e.Op != opChange || e.event() == c.intent.event() || !e.concerns(&c.intent.Identity) {
+			continue
+		}
+		for _, l := range e.among {
+			if e.waits(g, l) {
+				c.behind = append(c.behind, l.seat)
+			}
+		}
+	}
 }
 
 // awaitRivals waits until nobody is changing the object of an event, or has done

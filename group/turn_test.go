@@ -121,6 +121,43 @@ func TestWhatOnlyOneHadIsDestroyedAtOnce(t *testing.T) {
 	}
 }
 
+// Field-C16: a change is made while an older one still waits for a member that lacked the
+// object, and gets it just then. The older one, which is carried out there later, does
+// not stay.
+func TestChangeOvertakesAnOlderOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 3, nil)
+		b.login()
+		for i := range 2 {
+			b.plant(i, "older", "", wire.Private|wire.Copyable)
+		}
+		id := identityOf("twin")
+		id.Label = []byte("first")
+		older := record{Op: opChange, Time: after(time.Time{}), Identity: id, Changes: pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_LABEL, []byte("older"))}}.pending([]string{b.g.seats[2].serialNow(b.g)})
+		for _, s := range b.g.seats {
+			if rv, err := b.g.writeRecord(s.link, older); err != nil || rv != pkcs11.CKR_OK {
+				t.Fatal(rv, err)
+			}
+		}
+		b.members[0].Script(func(c wire.Call) fake.Outcome {
+			if c.Number() == wire.NumberSetAttributeValue {
+				b.plant(2, "older", "", wire.Private|wire.Copyable) // another process fills it
+			}
+			return fake.Answered
+		})
+		id.Label = []byte("older")
+		if rv := setLabel(b, Created{Identity: id}, "newer"); rv != pkcs11.CKR_OK {
+			t.Fatal(rv)
+		}
+		afterwards(t, b.members)
+		for _, m := range b.members {
+			if labels := m.Token.Labels(); !slices.Equal(labels, []string{"newer"}) || m.Token.JournalLength() > 0 {
+				t.Errorf("member %s: labels %v, journal %v", m.Name(), labels, m.Token.Journal())
+			}
+		}
+	})
+}
+
 // on makes a call on one member, past the group.
 func (b *bench) on(l *link, call wire.Call) {
 	b.t.Helper()
