@@ -44,6 +44,10 @@ func (a *application) SetAttributeValue(_ context.Context, c *wire.SetAttributeV
 	if c.Template == nil { // an empty one changes nothing
 		return pkcs11.CKR_ARGUMENTS_BAD
 	}
+	var consistent bool
+	if c.Template, consistent = distinct(c.Template); !consistent {
+		return pkcs11.CKR_TEMPLATE_INCONSISTENT
+	}
 	id := o.identity()
 	switch {
 	case o.owner != nil:

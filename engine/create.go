@@ -23,23 +23,29 @@ type creation struct {
 	function  uint64
 	size      keySize
 
-	// aim sets the handles that the call works with to those of a member. Nil:
-	// it works with none.
-	aim func(p *group.Place) (pkcs11.RV, error)
+	uses  aim    // the objects that the call works with
+	fit   *fit   // the members for them; nil: all that have them
+	aimed func() // what is left to do when the handles are set; nil: nothing
 }
 
 // of is what the template of the i-th object says: one may be for several.
 func (c *creation) of(token []bool, i int) bool { return token[min(i, len(token)-1)] }
 
-// run runs the call in a member's session.
+// run runs the call in a member's session, once more if its handles were stale.
 func (c *creation) run(h *group.Hold) (pkcs11.RV, error) {
-	if c.aim != nil {
-		if rv, err := c.aim(h.Place()); err != nil || rv != pkcs11.CKR_OK {
+	for again := false; ; again = true {
+		if rv, err := c.uses.with(c.fit)(h.Place()); err != nil || rv != pkcs11.CKR_OK {
+			return rv, err
+		}
+		if c.aimed != nil {
+			c.aimed()
+		}
+		_, err := h.Do(c.call)
+		rv := c.call.Result()
+		if err != nil || again || !c.uses.stale(h.Place(), rv) {
 			return rv, err
 		}
 	}
-	_, err := h.Do(c.call)
-	return c.call.Result(), err
 }
 
 // refused is the answer to a creation that some members of the group could not do.
@@ -110,6 +116,10 @@ func (a *application) create(c creation) ([]*object, pkcs11.RV) {
 	for i, t := range c.templates {
 		if wrongSize(*t) {
 			return nil, pkcs11.CKR_ATTRIBUTE_VALUE_INVALID
+		}
+		var consistent bool
+		if *t, consistent = distinct(*t); !consistent {
+			return nil, pkcs11.CKR_TEMPLATE_INCONSISTENT
 		}
 		token[i] = t.Bool(pkcs11.CKA_TOKEN, false)
 		some = some || token[i]

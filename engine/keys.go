@@ -20,7 +20,7 @@ func (a *application) CopyObject(_ context.Context, c *wire.CopyObject) pkcs11.R
 	if c.Template.Find(pkcs11.CKA_TOKEN) == nil { // then it is as the source is
 		c.Template = c.Template.With(pkcs11.Bool(pkcs11.CKA_TOKEN, source.owner == nil))
 	}
-	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, aim: aim{{source, &c.Source}}.at}, c.Session, &c.Object)
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, uses: aim{{source, &c.Source}}}, c.Session, &c.Object)
 }
 
 // UnwrapKey is C_UnwrapKey.
@@ -34,9 +34,8 @@ func (a *application) UnwrapKey(_ context.Context, c *wire.UnwrapKey) pkcs11.RV 
 	case c.Mechanism.Absent:
 		return pkcs11.CKR_ARGUMENTS_BAD
 	}
-	use := aim{{with, &c.Unwrapping}}
-	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c, aim: use.with(s.slot.fit(&c.Mechanism, with)),
-		mechanism: &c.Mechanism, function: pkcs11.CKF_UNWRAP}, c.Session, &c.Key)
+	return a.createOne(creation{templates: []*pkcs11.Template{&c.Template}, call: c,
+		uses: aim{{with, &c.Unwrapping}}, fit: s.slot.fit(&c.Mechanism, with), mechanism: &c.Mechanism, function: pkcs11.CKF_UNWRAP}, c.Session, &c.Key)
 }
 
 // DeriveKey is C_DeriveKey. A mechanism may name a second key in its parameter.
@@ -62,14 +61,12 @@ func (a *application) DeriveKey(_ context.Context, c *wire.DeriveKey) pkcs11.RV 
 		}
 		keys = append(keys, target{o, &second})
 	}
-	use := keys.with(s.slot.fit(&c.Mechanism, base))
-	made, rv := a.createAll(creation{templates: []*pkcs11.Template{&c.Template}, call: c, handles: c.Handles, aim: func(p *group.Place) (pkcs11.RV, error) {
-		rv, err := use(p)
-		if second != 0 {
-			c.Mechanism.Parameter = binary.LittleEndian.AppendUint64(nil, second)
-		}
-		return rv, err
-	}, mechanism: &c.Mechanism, function: pkcs11.CKF_DERIVE}, c.Session)
+	made, rv := a.createAll(creation{templates: []*pkcs11.Template{&c.Template}, call: c, handles: c.Handles,
+		uses: keys, fit: s.slot.fit(&c.Mechanism, base), aimed: func() {
+			if second != 0 {
+				c.Mechanism.Parameter = binary.LittleEndian.AppendUint64(nil, second)
+			}
+		}, mechanism: &c.Mechanism, function: pkcs11.CKF_DERIVE}, c.Session)
 	if rv == pkcs11.CKR_OK {
 		derived(c, made)
 	}
@@ -124,6 +121,25 @@ func (t aim) with(f *fit) func(*group.Place) (pkcs11.RV, error) {
 	}
 }
 
+// stale forgets the handles of token objects on a member that answered that one is
+// invalid, which is no proof that the object is gone (field-B5). It is false if there is
+// no other handle to look for.
+func (t aim) stale(p *group.Place, rv pkcs11.RV) (again bool) {
+	switch rv {
+	case pkcs11.CKR_OBJECT_HANDLE_INVALID, pkcs11.CKR_KEY_HANDLE_INVALID,
+		pkcs11.CKR_WRAPPING_KEY_HANDLE_INVALID, pkcs11.CKR_UNWRAPPING_KEY_HANDLE_INVALID:
+	default:
+		return false
+	}
+	for _, o := range t {
+		if o.object.owner == nil && len(o.object.identity().Fingerprint) > 0 {
+			o.object.forget(p)
+			again = true
+		}
+	}
+	return again
+}
+
 // WrapKey is C_WrapKey.
 func (a *application) WrapKey(_ context.Context, c *wire.WrapKey) pkcs11.RV {
 	s, with, rv := a.object(c.Session, c.Wrapping)
@@ -144,14 +160,19 @@ func (a *application) WrapKey(_ context.Context, c *wire.WrapKey) pkcs11.RV {
 	}
 	fit := s.slot.fit(&c.Mechanism, with)
 	call := wire.WrapKey{Mechanism: c.Mechanism, WrappedRoom: c.WrappedRoom}
+	uses := aim{{with, &call.Wrapping}, {key, &call.Key}}
 	rv, err := s.slot.group.Do(wire.Use, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
-		rv, err := aim{{with, &call.Wrapping}, {key, &call.Key}}.with(fit)(p)
-		if err != nil || rv != pkcs11.CKR_OK {
-			return rv, err
+		for again := false; ; again = true {
+			if rv, err := uses.with(fit)(p); err != nil || rv != pkcs11.CKR_OK {
+				return rv, err
+			}
+			_, err := p.Do(&call)
+			if err == nil && !again && uses.stale(p, call.RV) {
+				continue
+			}
+			c.Wrapped, c.Returned = call.Wrapped, call.Returned
+			return call.RV, err
 		}
-		_, err = p.Do(&call)
-		c.Wrapped, c.Returned = call.Wrapped, call.Returned
-		return call.RV, err
 	})
 	return s.slot.gone(err, rv, fit.or(pkcs11.CKR_KEY_HANDLE_INVALID))
 }

@@ -81,11 +81,11 @@ func (s *session) loginContext(pin pkcs11.PIN) pkcs11.RV {
 	s.mu.Lock()
 	var op *operation
 	for _, candidate := range s.active {
-		if candidate != nil && candidate.key != nil && candidate.key.id.Flags&wire.AlwaysAuthenticate != 0 {
+		if candidate != nil && candidate.hold != nil && candidate.bound() {
 			op = candidate
 		}
 	}
-	if op == nil || op.hold == nil {
+	if op == nil {
 		s.mu.Unlock()
 		return pkcs11.CKR_OPERATION_NOT_INITIALIZED
 	}
@@ -98,11 +98,8 @@ func (s *session) loginContext(pin pkcs11.PIN) pkcs11.RV {
 	s.mu.Unlock()
 	call := wire.Login{User: pkcs11.CKU_CONTEXT_SPECIFIC, Pin: pin}
 	_, err := hold.Do(&call)
-	s.mu.Lock()
-	op.busy = false
-	s.mu.Unlock()
+	s.finish(op, err == nil)
 	if err != nil {
-		s.finish(op, false)
 		return pkcs11.CKR_DEVICE_ERROR
 	}
 	return call.RV
@@ -134,7 +131,8 @@ func (s *slot) logout() pkcs11.RV {
 	return s.group.Logout()
 }
 
-// endPrivate ends the operations of a slot that use private objects.
+// endPrivate ends the operations of a slot that use private objects. One that a call of
+// another thread is just working on ends with that call.
 func (a *application) endPrivate(sl *slot) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -144,8 +142,10 @@ func (a *application) endPrivate(sl *slot) {
 		}
 		s.mu.Lock()
 		for kind, op := range s.active {
-			if op != nil && op.key != nil && op.key.id.Flags&wire.Private != 0 && !op.busy {
-				op.abandon()
+			if op != nil && op.key != nil && op.key.id.Flags&wire.Private != 0 {
+				if !op.busy {
+					op.abandon()
+				}
 				s.active[kind] = nil
 			}
 		}

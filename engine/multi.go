@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 
 	"oneslot.dev/oneslot/group"
 	"oneslot.dev/oneslot/pkcs11"
@@ -16,22 +17,43 @@ import (
 // there is none, or it is lost, the operation is begun on another member and
 // fed again what it was fed before (L4, F4).
 func (s *session) perform(op *operation, call wire.Call, multipart bool) pkcs11.RV {
+	return s.performOn(op, call, multipart, aim(nil).at)
+}
+
+// performOn is perform for a call that works with objects of its own, whose handles at
+// sets to those of the member that is to run it. If that is another one than the operation
+// is on, it moves.
+func (s *session) performOn(op *operation, call wire.Call, multipart bool, at func(*group.Place) (pkcs11.RV, error)) pkcs11.RV {
 	var lost error
 	if op.hold != nil {
-		if _, lost = op.hold.Do(call); lost == nil {
+		rv, err := at(op.hold.Place())
+		switch {
+		case err == nil && rv != pkcs11.CKR_OK:
+			return rv
+		case err == nil:
+			_, lost = op.hold.Do(call)
+		case errors.Is(err, group.ErrElsewhere) && op.full:
+			return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
+		case errors.Is(err, group.ErrElsewhere):
+		default:
+			lost = err
+		}
+		if err == nil && lost == nil {
 			if lost = op.unlike(op.hold.Place(), call); lost == nil {
 				return call.Result()
 			}
 			op.hold.Place().Expel(lost)
-			op.hold.Release(false)
 		}
-		op.hold = nil
+		op.abandon()
 		if op.full || op.bound() {
 			return pkcs11.CKR_DEVICE_ERROR
 		}
 	}
 	rv, err := s.slot.group.DoAfter(lost, wire.Use, s.slot.choice(multipart), func(p *group.Place) (pkcs11.RV, error) {
 		return op.withKey(p, func(key uint64) (pkcs11.RV, error) {
+			if rv, err := at(p); err != nil || rv != pkcs11.CKR_OK {
+				return rv, err
+			}
 			h, err := p.Hold()
 			if err != nil {
 				return 0, err
@@ -130,7 +152,7 @@ func (a *application) part(handle uint64, k kind, call wire.Call, in portion, ou
 			op.deliver(out.into.Data)
 		}
 	}
-	s.finish(op, rv == pkcs11.CKR_OK || rv == pkcs11.CKR_BUFFER_TOO_SMALL || rv == pkcs11.CKR_USER_NOT_LOGGED_IN && op.bound())
+	s.finish(op, rv == pkcs11.CKR_OK || rv == pkcs11.CKR_BUFFER_TOO_SMALL)
 	return rv
 }
 
@@ -148,7 +170,7 @@ func (a *application) last(handle uint64, k kind, call wire.Call, out *output) p
 		}
 	}
 	rv = s.perform(op, call, true)
-	goesOn := rv == pkcs11.CKR_BUFFER_TOO_SMALL || rv == pkcs11.CKR_OK && out != nil && out.room.Null || rv == pkcs11.CKR_USER_NOT_LOGGED_IN && op.bound()
+	goesOn := rv == pkcs11.CKR_BUFFER_TOO_SMALL || rv == pkcs11.CKR_OK && out != nil && out.room.Null
 	if !goesOn && op.hold != nil {
 		op.hold.Release(rv == pkcs11.CKR_OK || rv == pkcs11.CKR_SIGNATURE_INVALID)
 		op.hold = nil
@@ -198,22 +220,24 @@ func (a *application) DigestKey(_ context.Context, c *wire.DigestKey) pkcs11.RV 
 	return rv
 }
 
-// digestKey feeds a key: an empty part brings the operation to a member, where
-// the key has its handle.
+// digestKey feeds a key. The operation moves to a member that has it, where need be.
 func (s *session) digestKey(op *operation, o *object) pkcs11.RV {
-	if op.hold == nil || !op.hold.Alive() {
-		if rv := s.perform(op, &wire.DigestUpdate{}, true); rv != pkcs11.CKR_OK {
+	call := wire.DigestKey{}
+	uses := aim{{o, &call.Key}}
+	for again := false; ; again = true {
+		var at *group.Place
+		rv := s.performOn(op, &call, true, func(p *group.Place) (pkcs11.RV, error) {
+			at = p
+			return uses.at(p)
+		})
+		if rv == pkcs11.CKR_OK {
+			op.feed(portion{key: o}, s.slot.replayLimit())
+		}
+		if again || op.full || at == nil || !uses.stale(at, rv) {
 			return rv
 		}
+		op.abandon() // after an error it is over there
 	}
-	key, rv, err := o.on(op.hold.Place())
-	if err != nil || rv != pkcs11.CKR_OK {
-		return s.slot.gone(err, rv, pkcs11.CKR_KEY_HANDLE_INVALID)
-	}
-	if rv = s.perform(op, &wire.DigestKey{Key: key}, true); rv == pkcs11.CKR_OK {
-		op.feed(portion{key: o}, s.slot.replayLimit())
-	}
-	return rv
 }
 
 // DigestFinal is C_DigestFinal.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"sync"
 
 	"oneslot.dev/oneslot/group"
@@ -136,19 +137,18 @@ func (t *objects) sessionObjects() []*object {
 func (t *objects) remove(o *object) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.by, o.handle)
 	for _, handle := range o.later {
 		delete(t.by, handle)
 	}
 	t.leave(o)
+	t.drop(o)
+}
+
+// drop takes an object out of what the application has. Callers hold the mutex.
+func (t *objects) drop(o *object) {
+	delete(t.by, o.handle)
 	if o.owner != nil {
-		kept := t.session[o.owner][:0]
-		for _, other := range t.session[o.owner] {
-			if other != o {
-				kept = append(kept, other)
-			}
-		}
-		t.session[o.owner] = kept
+		t.session[o.owner] = slices.DeleteFunc(t.session[o.owner], func(other *object) bool { return other == o })
 	}
 }
 
@@ -170,6 +170,8 @@ func (t *objects) forgetPrivate() {
 	for handle, o := range t.by {
 		switch {
 		case o.identity().Flags&wire.Private == 0:
+		case o.owner != nil: // the members destroy them (PKCS#11 2.40, C_Logout)
+			t.drop(o)
 		case t.plain(o):
 			delete(t.by, handle)
 			t.leave(o)

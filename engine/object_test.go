@@ -5,6 +5,7 @@ package engine
 import (
 	"testing"
 
+	"oneslot.dev/oneslot/member/fake"
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
@@ -91,6 +92,65 @@ func TestLogoutHidesPrivateObjects(t *testing.T) {
 	w.call(a, &wire.SignInit{Session: s, Key: key}, pkcs11.CKR_KEY_HANDLE_INVALID)
 	if found := w.find(a, s); len(found) > 0 {
 		t.Errorf("found %x", found)
+	}
+}
+
+// K9, field-F2: private session objects end with the login, for good: no later search
+// brings them back to a member.
+func TestLogoutEndsPrivateSessionObjects(t *testing.T) {
+	w := begin(t, 2)
+	a := w.application()
+	s := w.loggedIn(a)
+	key := w.generate(a, s, "k", false)
+	w.call(a, &wire.Logout{Session: s}, pkcs11.CKR_OK)
+	w.call(a, &wire.SignInit{Session: s, Key: key}, pkcs11.CKR_KEY_HANDLE_INVALID)
+	w.call(a, &wire.Login{Session: s, User: pkcs11.CKU_USER, Pin: pkcs11.PIN(pin)}, pkcs11.CKR_OK)
+	for _, m := range w.members {
+		m.Script(func(c wire.Call) fake.Outcome {
+			if c.Number() == wire.NumberImport {
+				t.Error("it is brought to a member again")
+			}
+			return fake.Answered
+		})
+	}
+	if found := w.find(a, s); len(found) > 0 {
+		t.Errorf("found %x", found)
+	}
+	if all := a.slots[0].objects.sessionObjects(); len(all) > 0 {
+		t.Errorf("the engine keeps %d of them", len(all))
+	}
+}
+
+// Field-F2: what another thread is just doing with a private key when the application
+// logs out ends with its call.
+func TestLogoutInTheMiddleOfAPart(t *testing.T) {
+	w := begin(t, 1)
+	a := w.application()
+	s := w.loggedIn(a)
+	key := w.generate(a, s, "k", true)
+	w.call(a, &wire.EncryptInit{Session: s, Key: key}, pkcs11.CKR_OK)
+	working, goOn := make(chan struct{}), make(chan struct{})
+	w.members["a"].Script(func(c wire.Call) fake.Outcome {
+		if c.Number() == wire.NumberEncryptUpdate {
+			close(working)
+			<-goOn
+		}
+		return fake.Answered
+	})
+	part := func() pkcs11.RV {
+		c := wire.EncryptUpdate{Session: s, Part: wire.Data([]byte("data")), EncryptedRoom: wire.Room{Capacity: 64}}
+		wire.DispatchCryptoki(t.Context(), a, &c)
+		return c.RV
+	}
+	done := make(chan pkcs11.RV)
+	go func() { done <- part() }()
+	<-working
+	w.members["a"].Script(nil)
+	w.call(a, &wire.Logout{Session: s}, pkcs11.CKR_OK)
+	close(goOn)
+	<-done
+	if rv := part(); rv != pkcs11.CKR_OPERATION_NOT_INITIALIZED {
+		t.Errorf("after the logout the operation goes on: %v", rv)
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *session) single(op *operation, call wire.Call, input []byte, out *outpu
 	} else {
 		rv = s.runOnce(op, call)
 	}
-	goesOn := rv == pkcs11.CKR_BUFFER_TOO_SMALL || rv == pkcs11.CKR_OK && asksLength || rv == pkcs11.CKR_USER_NOT_LOGGED_IN && op.bound()
+	goesOn := rv == pkcs11.CKR_BUFFER_TOO_SMALL || rv == pkcs11.CKR_OK && asksLength
 	if !goesOn && op.hold != nil {
 		op.hold.Release(rv == pkcs11.CKR_OK || rv == pkcs11.CKR_SIGNATURE_INVALID)
 		op.hold = nil

@@ -2,7 +2,12 @@
 
 package engine
 
-import "oneslot.dev/oneslot/pkcs11"
+import (
+	"reflect"
+	"slices"
+
+	"oneslot.dev/oneslot/pkcs11"
+)
 
 // readHere are attributes that oneslot reads in the template of a new object,
 // and may set otherwise for the token, with their sizes. The token cannot say
@@ -24,4 +29,23 @@ func wrongSize(t pkcs11.Template) bool {
 		}
 	}
 	return false
+}
+
+// distinct is a template with each attribute once. It is false if one is given two values:
+// then it contradicts itself (CKR_TEMPLATE_INCONSISTENT: PKCS#11 2.40, 4.1.1), and oneslot
+// and the token might follow different ones.
+func distinct(t pkcs11.Template) (pkcs11.Template, bool) {
+	first := make(map[pkcs11.AttributeType]int, len(t))
+	contradiction := false
+	out := t[:0:0]
+	for i := range t {
+		j, again := first[t[i].Type]
+		if !again {
+			first[t[i].Type] = i
+			out = append(out, t[i])
+			continue
+		}
+		contradiction = contradiction || !reflect.DeepEqual(t[i], t[j])
+	}
+	return slices.Clip(out), !contradiction
 }

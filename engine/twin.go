@@ -115,7 +115,7 @@ func (o *object) meets(other *object) bool {
 // were found for the first time. Callers hold the mutex.
 func (t *objects) plain(o *object) bool {
 	f := t.families[o.kin]
-	return o.owner != nil || f == nil || f.next == 1 && len(o.later) == 0
+	return f == nil || f.next == 1 && len(o.later) == 0
 }
 
 // hide has the handles of an object mean nothing until it is found again.

@@ -68,6 +68,18 @@ LOSES(C_DeriveKey,
       (CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_OBJECT_HANDLE from, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *o),
       (s, m, from, t, n, o))
 
+LOSES(C_EncryptUpdate, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n, CK_BYTE *out, CK_ULONG *l), (s, in, n, out, l))
+LOSES(C_DecryptUpdate, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n, CK_BYTE *out, CK_ULONG *l), (s, in, n, out, l))
+LOSES(C_DigestUpdate, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n), (s, in, n))
+LOSES(C_SignUpdate, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n), (s, in, n))
+LOSES(C_VerifyUpdate, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n), (s, in, n))
+LOSES(C_DigestKey, (CK_SESSION_HANDLE s, CK_OBJECT_HANDLE key), (s, key))
+LOSES(C_EncryptFinal, (CK_SESSION_HANDLE s, CK_BYTE *out, CK_ULONG *l), (s, out, l))
+LOSES(C_DecryptFinal, (CK_SESSION_HANDLE s, CK_BYTE *out, CK_ULONG *l), (s, out, l))
+LOSES(C_DigestFinal, (CK_SESSION_HANDLE s, CK_BYTE *out, CK_ULONG *l), (s, out, l))
+LOSES(C_SignFinal, (CK_SESSION_HANDLE s, CK_BYTE *out, CK_ULONG *l), (s, out, l))
+LOSES(C_VerifyFinal, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n), (s, in, n))
+
 /* What a process adds to the number of each slot. */
 static CK_SLOT_ID added(void) { return getenv("ODD_SLOTS") ? 1000000 + (CK_SLOT_ID)getpid() : 0; }
 
@@ -236,6 +248,17 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST **out)
 	list.C_GenerateKeyPair = odd_C_GenerateKeyPair;
 	list.C_UnwrapKey = odd_C_UnwrapKey;
 	list.C_DeriveKey = odd_C_DeriveKey;
+	list.C_EncryptUpdate = odd_C_EncryptUpdate;
+	list.C_DecryptUpdate = odd_C_DecryptUpdate;
+	list.C_DigestUpdate = odd_C_DigestUpdate;
+	list.C_SignUpdate = odd_C_SignUpdate;
+	list.C_VerifyUpdate = odd_C_VerifyUpdate;
+	list.C_DigestKey = odd_C_DigestKey;
+	list.C_EncryptFinal = odd_C_EncryptFinal;
+	list.C_DecryptFinal = odd_C_DecryptFinal;
+	list.C_DigestFinal = odd_C_DigestFinal;
+	list.C_SignFinal = odd_C_SignFinal;
+	list.C_VerifyFinal = odd_C_VerifyFinal;
 	list.C_GetSlotList = slot_list;
 	list.C_GetSlotInfo = slot_info;
 	list.C_GetTokenInfo = token_info;
