@@ -94,6 +94,12 @@ func (g *Group) isFilled(l *link, entries []*entry) bool {
 	return false
 }
 
+// isBeingFilled says whether a process that is alive fills a member, this one included.
+func (g *Group) isBeingFilled(l *link) (bool, error) {
+	marks, err := g.fillers(l)
+	return slices.ContainsFunc(marks, func(c copyOf) bool { return !g.abandoned(c) }), err
+}
+
 // fillers are the records of those who fill a member, this process included.
 func (g *Group) fillers(l *link) (out []copyOf, err error) {
 	copies, records, err := g.readRecords(l)

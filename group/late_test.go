@@ -212,3 +212,56 @@ func TestSettledWhereOneCouldNotBeReached(t *testing.T) {
 		}
 	})
 }
+
+// K5: an object is destroyed while another process has it on its way to a member that
+// lacks it. That has not done with the destruction before the copy was there, so the
+// other process hears of it, also where the key had another name when it was exported.
+func TestDestroyedOnItsWay(t *testing.T) {
+	for _, label := range []string{"first", "renamed"} {
+		inBubble(t, func(t *testing.T) {
+			members := three()
+			var benches []*bench
+			for range 2 {
+				b := launch(t, members, nil).bench(t, members)
+				b.login()
+				benches = append(benches, b)
+			}
+			for i := range members {
+				benches[1].await(i, Ready)
+			}
+			b, filler := benches[0], benches[1]
+			key, _ := b.generate("first")
+			b.on(b.g.seats[2].link, &wire.DestroyObject{Object: key[0].Places[2].Object})
+			from, to := filler.g.seats[0].link, filler.g.seats[2].link
+			before := filler.g.destroyed(to)
+			mark, err := filler.g.claim(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			find := wire.Resolve{Wanted: key[0].Identity}
+			filler.on(from, &find)
+			out := wire.Export{Object: find.Found[0].Object}
+			filler.on(from, &out)
+			if label != "first" {
+				setLabel(b, key[0], label)
+				key[0].Identity.Label = []byte(label)
+			}
+			b.destroyKey(key)
+			if _, err := b.g.settleAmong(b.g.readyBut(nil), nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			in := wire.Import{Blob: out.Blob, Token: true}
+			filler.on(to, &in)
+			if err := filler.g.takeBack(&comparison{link: to}, to, map[uint64]*wire.Identity{in.Identity.Object: &in.Identity}, before); err != nil {
+				t.Fatal(err)
+			}
+			filler.g.release(mark)
+			afterwards(t, members)
+			for _, m := range members {
+				if labels := m.Token.Labels(); len(labels) > 0 || m.Token.JournalLength() > 0 {
+					t.Errorf("%s: member %s: %v, journal %v", label, m.Name(), labels, m.Token.Journal())
+				}
+			}
+		})
+	}
+}

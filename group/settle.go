@@ -178,27 +178,24 @@ func (g *Group) heed(e *entry, members []*link, budget *int) (did bool, failed e
 }
 
 // lacks says whether a member that does not show the object of an event has done with
-// the event. It has not done with a change while the object may be on its way there as
-// it was before: from who fills the member, or has just created it. What was destroyed
-// they take back.
+// the event. It has not while the object may be on its way there as it was before: from
+// who fills the member, or has just created it.
 func (g *Group) lacks(l *link, e *entry, login uint64) (bool, error) {
-	if sees, err := g.sees(l, &e.Identity, login); err != nil || !sees || e.Op != opChange {
-		return sees, err
+	sees, err := g.sees(l, &e.Identity, login)
+	if err != nil || !sees {
+		return false, err
 	}
-	if e.ended() {
+	if filled, err := g.isBeingFilled(l); err != nil || filled {
+		return false, failureOf(l, err)
+	}
+	if e.Op != opChange || e.ended() {
 		return true, nil // what comes under its name later is another object
 	}
 	if n, err := g.count(l, &e.Identity); err != nil || n > 0 {
 		return true, failureOf(l, err) // it is called otherwise by now, or a later change counts
 	}
-	if !g.anyHas(e, l) {
-		return true, nil // it was destroyed since
-	}
-	if e.age() < fillPatience {
-		return false, nil
-	}
-	filling, err := g.fillers(l)
-	return len(filling) == 0, failureOf(l, err)
+	// It was destroyed since, or its creation is over.
+	return !g.anyHas(e, l) || e.age() >= fillPatience, nil
 }
 
 // anyHas says whether a member beside l has the object of an event. One that cannot tell
