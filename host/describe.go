@@ -23,10 +23,12 @@ func (s *session) Describe(_ context.Context, c *wire.Describe) pkcs11.RV {
 	if rv != pkcs11.CKR_OK {
 		return rv
 	}
-	for _, m := range mechanisms {
+	infos, rvs := module.MechanismInfos(slot, mechanisms)
+	c.Token.Mechanisms = make([]wire.OfferedMechanism, 0, len(mechanisms))
+	for i, m := range mechanisms {
 		// A mechanism that is listed but not described is not usable.
-		if info, rv := module.MechanismInfo(slot, m); rv == pkcs11.CKR_OK {
-			c.Token.Mechanisms = append(c.Token.Mechanisms, wire.OfferedMechanism{Type: m, Info: info})
+		if rvs[i] == pkcs11.CKR_OK {
+			c.Token.Mechanisms = append(c.Token.Mechanisms, wire.OfferedMechanism{Type: m, Info: infos[i]})
 		}
 	}
 	if info, rv := module.Info(); rv == pkcs11.CKR_OK {

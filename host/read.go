@@ -129,30 +129,11 @@ func untilClear(ask func() pkcs11.RV, unclear ...pkcs11.RV) (rv pkcs11.RV) {
 // objects finds objects by their attributes.
 func (s *session) objects(template pkcs11.Template) (all []uint64, rv pkcs11.RV) {
 	rv = untilClear(func() (rv pkcs11.RV) {
-		all, rv = s.objectsOnce(template)
+		all, rv = s.raw.FindAll(template)
 		return rv
 	})
 	s.token.settled()
 	return all, rv
-}
-
-func (s *session) objectsOnce(template pkcs11.Template) ([]uint64, pkcs11.RV) {
-	rv := s.raw.FindObjectsInit(bg, &wire.FindObjectsInit{Template: template})
-	if rv != pkcs11.CKR_OK {
-		return nil, rv
-	}
-	defer s.raw.FindObjectsFinal(bg, nil)
-	var all []uint64
-	for {
-		c := wire.FindObjects{ObjectsRoom: wire.Room{Capacity: 1024}}
-		if rv := s.raw.FindObjects(bg, &c); rv != pkcs11.CKR_OK {
-			return nil, rv
-		}
-		if len(c.Objects.Values) == 0 {
-			return all, pkcs11.CKR_OK
-		}
-		all = append(all, c.Objects.Values...)
-	}
 }
 
 // write makes, copies or destroys an object on the token, one at a time.

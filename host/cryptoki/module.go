@@ -173,6 +173,25 @@ func (m *Module) Mechanisms(slot uint64) ([]pkcs11.MechanismType, pkcs11.RV) {
 func (m *Module) MechanismInfo(slot uint64, t pkcs11.MechanismType) (pkcs11.MechanismInfo, pkcs11.RV) {
 	var c C.CK_MECHANISM_INFO
 	rv := pkcs11.RV(C.oneslot_mechanism_info(m.list, C.CK_SLOT_ID(slot), C.CK_ULONG(t), &c))
-	return pkcs11.MechanismInfo{
-		MinKeySize: uint64(c.ulMinKeySize), MaxKeySize: uint64(c.ulMaxKeySize), Flags: uint64(c.flags)}, rv
+	return mechanismInfo(&c), rv
+}
+
+// MechanismInfos is C_GetMechanismInfo for each of the types.
+func (m *Module) MechanismInfos(slot uint64, types []pkcs11.MechanismType) ([]pkcs11.MechanismInfo, []pkcs11.RV) {
+	if len(types) == 0 {
+		return nil, nil
+	}
+	list := make([]C.CK_MECHANISM_INFO, len(types))
+	results := make([]C.CK_RV, len(types))
+	C.oneslot_mechanism_infos(m.list, C.CK_SLOT_ID(slot), (*C.CK_ULONG)(unsafe.Pointer(&types[0])), C.CK_ULONG(len(types)), &list[0], &results[0])
+	infos, rvs := make([]pkcs11.MechanismInfo, len(types)), make([]pkcs11.RV, len(types))
+	for i, c := range list {
+		infos[i] = mechanismInfo(&c)
+		rvs[i] = pkcs11.RV(results[i])
+	}
+	return infos, rvs
+}
+
+func mechanismInfo(c *C.CK_MECHANISM_INFO) pkcs11.MechanismInfo {
+	return pkcs11.MechanismInfo{MinKeySize: uint64(c.ulMinKeySize), MaxKeySize: uint64(c.ulMaxKeySize), Flags: uint64(c.flags)}
 }

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"unsafe"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -92,6 +93,42 @@ func (s *Session) FindObjects(_ context.Context, c *wire.FindObjects) pkcs11.RV 
 	}
 	c.Objects = wire.Ulongs{Values: list[:count]}
 	return rv
+}
+
+// allAtOnce is how many handles FindAll takes from the module in one call from Go. More
+// come in batches.
+const allAtOnce = 256
+
+// FindAll is a whole search, from C_FindObjectsInit to C_FindObjectsFinal.
+func (s *Session) FindAll(template pkcs11.Template) (all []uint64, rv pkcs11.RV) {
+	s.arena.reset()
+	t, n, rv := s.template(template)
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	list := array[C.CK_OBJECT_HANDLE](&s.arena, allAtOnce)
+	count, more := one[C.CK_ULONG](&s.arena), one[C.CK_BBOOL](&s.arena)
+	rv = pkcs11.RV(C.oneslot_find_all(s.module.list, s.handle, t, n, unsafe.SliceData(list), allAtOnce, count, more))
+	if rv != pkcs11.CKR_OK {
+		return nil, rv
+	}
+	for _, object := range list[:*count] {
+		all = append(all, uint64(object))
+	}
+	if *more == C.CK_FALSE {
+		return all, pkcs11.CKR_OK
+	}
+	defer s.FindObjectsFinal(context.Background(), nil)
+	for {
+		c := wire.FindObjects{ObjectsRoom: wire.Room{Capacity: findBatch}}
+		if rv := s.FindObjects(context.Background(), &c); rv != pkcs11.CKR_OK {
+			return nil, rv
+		}
+		if len(c.Objects.Values) == 0 {
+			return all, pkcs11.CKR_OK
+		}
+		all = append(all, c.Objects.Values...)
+	}
 }
 
 // FindObjectsFinal answers the call.

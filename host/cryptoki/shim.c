@@ -78,6 +78,13 @@ CK_RV oneslot_mechanism_info(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, CK_ULONG type
         CALL(C_GetMechanismInfo, slot, type, info);
 }
 
+void oneslot_mechanism_infos(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, const CK_ULONG *types, CK_ULONG n,
+                             CK_MECHANISM_INFO *infos, CK_RV *results)
+{
+        for (CK_ULONG i = 0; i < n; i++)
+                results[i] = oneslot_mechanism_info(f, slot, types[i], &infos[i]);
+}
+
 CK_RV oneslot_open(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, CK_FLAGS flags, hs *session)
 {
         CALL(C_OpenSession, slot, flags, NULL, NULL, session);
@@ -115,6 +122,29 @@ CK_RV oneslot_find_init(CK_FUNCTION_LIST *f, hs s, CK_ATTRIBUTE *t, CK_ULONG n) 
 CK_RV oneslot_find(CK_FUNCTION_LIST *f, hs s, CK_OBJECT_HANDLE *list, CK_ULONG max, CK_ULONG *count)
 {
         CALL(C_FindObjects, s, list, max, count);
+}
+
+CK_RV oneslot_find_all(CK_FUNCTION_LIST *f, hs s, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *list, CK_ULONG max,
+                       CK_ULONG *count, CK_BBOOL *more)
+{
+        CK_RV rv = oneslot_find_init(f, s, t, n);
+        *count = 0;
+        *more = CK_FALSE;
+        if (rv != CKR_OK)
+                return rv;
+        while (*count < max) {
+                CK_ULONG got = 0;
+                rv = oneslot_find(f, s, list + *count, max - *count, &got);
+                if (rv == CKR_OK && got > max - *count)
+                        rv = CKR_GENERAL_ERROR;
+                if (rv != CKR_OK || got == 0) {
+                        oneslot_session(f->C_FindObjectsFinal, s);
+                        return rv;
+                }
+                *count += got;
+        }
+        *more = CK_TRUE;
+        return CKR_OK;
 }
 
 CK_RV oneslot_generate(CK_FUNCTION_LIST *f, hs s, CK_MECHANISM *m, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *o)

@@ -31,6 +31,9 @@ CK_RV oneslot_slot_info(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, CK_SLOT_INFO *info
 CK_RV oneslot_token_info(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, CK_TOKEN_INFO *info);
 CK_RV oneslot_mechanisms(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, CK_ULONG *list, CK_ULONG *count);
 CK_RV oneslot_mechanism_info(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, CK_ULONG type, CK_MECHANISM_INFO *info);
+/* The same for n types: a call from Go costs more than what most modules do in it. */
+void oneslot_mechanism_infos(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, const CK_ULONG *types, CK_ULONG n,
+                             CK_MECHANISM_INFO *infos, CK_RV *results);
 CK_RV oneslot_open(CK_FUNCTION_LIST *f, CK_SLOT_ID slot, CK_FLAGS flags, hs *session);
 
 CK_RV oneslot_session_info(CK_FUNCTION_LIST *f, hs s, CK_SESSION_INFO *info);
@@ -43,6 +46,10 @@ CK_RV oneslot_copy(CK_FUNCTION_LIST *f, hs s, CK_OBJECT_HANDLE from, CK_ATTRIBUT
 CK_RV oneslot_size(CK_FUNCTION_LIST *f, hs s, CK_OBJECT_HANDLE o, CK_ULONG *size);
 CK_RV oneslot_find_init(CK_FUNCTION_LIST *f, hs s, CK_ATTRIBUTE *t, CK_ULONG n);
 CK_RV oneslot_find(CK_FUNCTION_LIST *f, hs s, CK_OBJECT_HANDLE *list, CK_ULONG max, CK_ULONG *count);
+/* A whole search: *count of the list are filled. With *more set it is still open, since
+ * the list is full. */
+CK_RV oneslot_find_all(CK_FUNCTION_LIST *f, hs s, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *list, CK_ULONG max,
+                       CK_ULONG *count, CK_BBOOL *more);
 CK_RV oneslot_generate(CK_FUNCTION_LIST *f, hs s, CK_MECHANISM *m, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *o);
 CK_RV oneslot_generate_pair(CK_FUNCTION_LIST *f, hs s, CK_MECHANISM *m, CK_ATTRIBUTE *t, CK_ULONG n,
                             CK_ATTRIBUTE *t2, CK_ULONG n2, CK_OBJECT_HANDLE *o, CK_OBJECT_HANDLE *o2);
