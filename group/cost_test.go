@@ -5,6 +5,7 @@ package group
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,4 +150,59 @@ func TestALoginThatFailsIsOver(t *testing.T) {
 			b.login()
 		})
 	}
+}
+
+// K5, R3: what a member that was away has missed is carried out with as many readings of
+// the journals for a hundred records as for ten, also while another member stays away.
+func TestFollowingReadsTheJournalsOnce(t *testing.T) {
+	for _, destroy := range []bool{true, false} {
+		for away := range 2 {
+			readings := make(map[int]int)
+			for _, events := range []int{10, 100} {
+				inBubble(t, func(t *testing.T) { readings[events] = readToFollow(t, destroy, away, events) })
+			}
+			if t.Logf("destroyed %v, %d others away: readings %v", destroy, away, readings); readings[100] > readings[10] {
+				t.Errorf("destroyed %v, %d others away: %v readings of the journals", destroy, away, readings)
+			}
+		}
+	}
+}
+
+// readToFollow is how often journals are read until a member has followed so many events.
+func readToFollow(t *testing.T, destroy bool, away, events int) (readings int) {
+	b := start(t, 3, nil)
+	b.login()
+	var keys []Created
+	for i := range events {
+		made, _ := b.generate(fmt.Sprint("key ", i))
+		keys = append(keys, made...)
+	}
+	for i := range 1 + away {
+		b.down(2 - i)
+	}
+	for i, key := range keys {
+		rv := pkcs11.CKR_OK
+		if destroy {
+			rv = b.g.Destroy(key.Identity, resolve(key.Identity))
+		} else {
+			rv = setLabel(b, key, fmt.Sprint("new ", i))
+		}
+		if rv != pkcs11.CKR_OK {
+			t.Fatal(rv)
+		}
+	}
+	for _, calls := range b.tally(func() {
+		b.members[2].Up()
+		b.await(2, Ready)
+	}) {
+		for _, c := range calls {
+			if c == "X_Records" {
+				readings++
+			}
+		}
+	}
+	if keys := b.members[2].Token.Labels(); len(keys) != len(b.members[0].Token.Labels()) || !slices.Equal(keys, b.members[0].Token.Labels()) {
+		t.Errorf("it holds %v", keys)
+	}
+	return readings
 }

@@ -17,12 +17,40 @@ import (
 // it was carried out there had no successor on that member before. One that does
 // not was settled by another process, and what came after may have been undone.
 
+// A sight is what some journals say at one time, by member and event.
+type sight struct {
+	group *Group
+	of    map[*link]map[string][]copyOf
+	blind map[*link]bool // they could not tell
+}
+
+// look reads the journals that events were read in, and those of others.
+func (g *Group) look(jobs []*job, others ...*link) *sight {
+	links := slices.Clone(others)
+	for _, j := range jobs {
+		for _, c := range j.at {
+			if !slices.Contains(links, c.link) {
+				links = append(links, c.link)
+			}
+		}
+	}
+	s := &sight{g, make(map[*link]map[string][]copyOf), make(map[*link]bool)}
+	for i, told := range g.readAll(links) {
+		of := make(map[string][]copyOf)
+		for k, r := range told.records {
+			of[r.event()] = append(of[r.event()], told.copies[k])
+		}
+		s.of[links[i]], s.blind[links[i]] = of, told.err != nil
+	}
+	return s
+}
+
 // stands says whether a record of the event still stands wherever it was read, besides
 // mine that was written since: one that is gone somewhere was settled by another
 // process, which may not have come to the others yet. A member that cannot tell says
 // nothing against it.
-func (g *Group) stands(e *entry, mine string) bool {
-	return g.everywhere(e, nil, func(now copyOf, _ *record) bool {
+func (s *sight) stands(e *entry, mine string) bool {
+	return s.everywhere(e, nil, func(now copyOf) bool {
 		return string(now.raw) != mine || slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == now.link && string(c.raw) == mine })
 	})
 }
@@ -30,41 +58,23 @@ func (g *Group) stands(e *entry, mine string) bool {
 // waitsFor says whether the event still waits for a member, by every record of it that
 // was read and by those on the member itself. A member that cannot tell says nothing
 // against it.
-func (g *Group) waitsFor(l *link, e *entry) bool {
-	return g.everywhere(e, l, func(_ copyOf, r *record) bool {
-		return (&entry{left: r.Pending}).waits(g, l)
+func (s *sight) waitsFor(l *link, e *entry) bool {
+	return s.everywhere(e, l, func(c copyOf) bool {
+		r, _ := decodeRecord(c.raw)
+		return (&entry{left: r.Pending}).waits(s.group, l)
 	})
 }
 
 // everywhere says whether a record of an event that is so still stands on each member
 // where one was read; and on one more, if that has any at all.
-func (g *Group) everywhere(e *entry, more *link, so func(copyOf, *record) bool) bool {
+func (s *sight) everywhere(e *entry, more *link, so func(copyOf) bool) bool {
+	event := e.event()
+	is := func(l *link) bool { return s.blind[l] || slices.ContainsFunc(s.of[l][event], so) }
 	if len(e.at) == 0 {
 		return true // it was never written
 	}
-	var at []*link
-	for _, c := range e.at {
-		if !slices.Contains(at, c.link) {
-			at = append(at, c.link)
-		}
-	}
-	known := len(at)
-	if more != nil && !slices.Contains(at, more) {
-		at = append(at, more)
-	}
-	event := e.event()
-	for i, told := range g.readAll(at) {
-		any, is := false, false
-		for k, r := range told.records {
-			if r.event() == event {
-				any, is = true, is || so(told.copies[k], &r)
-			}
-		}
-		if told.err == nil && !is && (any || i < known) {
-			return false
-		}
-	}
-	return true
+	return (more == nil || len(s.of[more][event]) == 0 || is(more)) &&
+		!slices.ContainsFunc(e.at, func(c copyOf) bool { return !is(c.link) })
 }
 
 // lateTries is how often undoLate looks again for whether another change came in

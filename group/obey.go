@@ -5,7 +5,6 @@ package group
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -16,10 +15,7 @@ import (
 // which, and who has confirmed.
 
 // obey carries out an event on a member, unless a later one makes it pointless.
-func (g *Group) obey(l *link, e *entry, budget *int) (acted bool, err error) {
-	if e.Op == opCreate {
-		return false, nil // what it lacks it gets by comparing
-	}
+func (g *Group) obey(b *batch, l *link, e *entry, budget *int) (acted bool, err error) {
 	if e.Op == opChange {
 		left, winners := g.remaining(l, e)
 		for _, n := range winners {
@@ -30,11 +26,14 @@ func (g *Group) obey(l *link, e *entry, budget *int) (acted bool, err error) {
 			return false, nil
 		}
 	}
-	rv, acted, err := g.carryOut(l, e, budget)
+	rv, acted, err := g.carryOut(b, l, e, budget)
 	if rv == pkcs11.CKR_OBJECT_HANDLE_INVALID && err == nil {
 		// Another process has carried it out in between, or the token gives a
 		// changed object another handle: it is looked for anew (field-B5).
-		rv, acted, err = g.carryOut(l, e, budget)
+		b = &batch{jobs: []*job{{entry: e, only: l}}}
+		if err = b.look(g, l); err == nil {
+			rv, acted, err = g.carryOut(b, l, e, budget)
+		}
 	}
 	switch {
 	case errors.Is(err, errBound), errors.Is(err, errRestless):
@@ -56,11 +55,8 @@ func (g *Group) obey(l *link, e *entry, budget *int) (acted bool, err error) {
 // The journals were read a while ago, and what the member shows may have been made by
 // somebody who had carried it out before. His record was in a journal before the object
 // could be seen: so they are read once more after that, and say whether it is meant.
-func (g *Group) carryOut(l *link, e *entry, budget *int) (rv pkcs11.RV, acted bool, err error) {
-	find := wire.Resolve{Wanted: e.Identity}
-	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil {
-		return 0, false, err
-	}
+func (g *Group) carryOut(b *batch, l *link, e *entry, budget *int) (rv pkcs11.RV, acted bool, err error) {
+	find := b.seen[at{l, e}]
 	if find.RV != pkcs11.CKR_OK {
 		return 0, false, fmt.Errorf("journal: %v: %w", e, find.RV)
 	}
@@ -72,7 +68,7 @@ func (g *Group) carryOut(l *link, e *entry, budget *int) (rv pkcs11.RV, acted bo
 		g.absent(l, e, find.Found)
 		return pkcs11.CKR_OK, false, nil
 	}
-	now, err := g.reread(e)
+	now, err := b.reread(g, e)
 	if err != nil || now == nil {
 		return pkcs11.CKR_OK, false, err
 	}
@@ -97,29 +93,6 @@ func (g *Group) carryOut(l *link, e *entry, budget *int) (rv pkcs11.RV, acted bo
 		*budget--
 	}
 	return call.Result(), true, err
-}
-
-// rereadPatience is how long reading the journals once more may take. If a member that
-// hangs has kept the others' answers waiting for longer, they are asked again.
-const rereadPatience = time.Second
-
-// reread is an event as the journals have it now; nil if it is over: gone where it was
-// read. If nobody who had it can tell any more it is errRestless: what is to be done is
-// for those who are left to say.
-func (g *Group) reread(e *entry) (*entry, error) {
-	begin := time.Now()
-	entries, _ := g.journal(e.among)
-	if time.Since(begin) > rereadPatience {
-		entries, _ = g.journal(e.among)
-	}
-	event := e.event()
-	if i := slices.IndexFunc(entries, func(n *entry) bool { return n.event() == event }); i >= 0 {
-		return entries[i], nil
-	}
-	if g.everywhere(e, nil, func(copyOf, *record) bool { return true }) {
-		return nil, errRestless
-	}
-	return nil, nil
 }
 
 // absent is what to make of a member that does not have the object of an event:

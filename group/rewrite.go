@@ -14,53 +14,91 @@ import (
 // each other's away: on each member one record of the present state is enough, whoever
 // wrote it; a process writes none but its own; and of several everybody keeps the same.
 
-// rewrite puts the record of an event into its present state on every member,
-// or removes it when all have confirmed and all are there to see that: one that
+// A rewriting is the record of an event on its way to its present state.
+type rewriting struct {
+	*job
+	kept  map[*link]string // what stays, by member
+	mine  string
+	fresh []*link // that mine was just written on
+}
+
+// rewrite puts the records of events into their present state on every member,
+// or removes them when all have confirmed and all are there to see that: one that
 // is not may hold an older state of it, which must not count when it returns.
-func (g *Group) rewrite(e *entry, left []string, members []*link) error {
-	if left == nil {
-		left = []string{}
+func (g *Group) rewrite(jobs []*job, members []*link) (failed error) {
+	lost := make(map[*link]bool) // to be dropped
+	fail := func(l *link, err error) {
+		lost[l] = lost[l] || isFault(err)
+		failed = errors.Join(failed, &errJournal{l, err})
 	}
-	stays := len(left) > 0 || len(members) < g.size() || g.rests(e)
-	if stays && len(left) == 0 && g.restsOn(e, members) {
-		g.paid(e)
-		return nil
-	}
-	var failed error
-	kept := make(map[*link]string) // what stays, by member
-	if stays {
-		kept = e.standing(left)
-		mine := g.remainder(e, left)
-		written, fresh := 0, []*link(nil)
-		for _, l := range members {
-			if kept[l] != "" {
-				written++
+	var all []*rewriting
+	var unsure []*job
+	for _, j := range jobs {
+		if j.left == nil {
+			j.left = []string{}
+		}
+		w := &rewriting{job: j, kept: make(map[*link]string)}
+		if len(j.left) > 0 || len(members) < g.size() || g.rests(j.entry) {
+			if len(j.left) == 0 && g.restsOn(j.entry, members) {
+				g.paid(j.entry)
 				continue
 			}
-			rv, err := g.writeRaw(l, []byte(mine))
-			switch {
-			case err != nil:
-				failed = errors.Join(failed, &errJournal{l, err})
-			case rv != pkcs11.CKR_OK:
-				g.untaken(l, e, rv)
-			default:
-				written++
-				fresh = append(fresh, l)
+			if !g.put(w, members, lost, fail) {
+				continue // the old records stay
 			}
 		}
-		if written == 0 {
-			return failed // the old records stay
-		}
-		if len(fresh) > 0 && !g.stands(e, mine) {
-			for _, l := range fresh {
-				g.eraseRaw(l, []byte(mine)) // others have settled it meanwhile
-			}
-			return failed
+		if all = append(all, w); len(w.fresh) > 0 {
+			unsure = append(unsure, j)
 		}
 	}
-	g.paid(e)
-	for _, c := range e.at {
-		if string(c.raw) == kept[c.link] {
+	var now *sight
+	if len(unsure) > 0 {
+		now = g.look(unsure)
+	}
+	for _, w := range all {
+		if len(w.fresh) > 0 && !now.stands(w.entry, w.mine) {
+			for _, l := range w.fresh {
+				g.eraseRaw(l, []byte(w.mine)) // others have settled it meanwhile
+			}
+			continue
+		}
+		g.paid(w.entry)
+		g.eraseOlder(w, lost, fail)
+	}
+	return failed
+}
+
+// put writes the present record of an event on the members that do not have it. It is
+// false if none has it then.
+func (g *Group) put(w *rewriting, members []*link, lost map[*link]bool, fail func(*link, error)) bool {
+	w.kept, w.mine = w.standing(w.left), g.remainder(w.entry, w.left)
+	written := 0
+	for _, l := range members {
+		if w.kept[l] != "" {
+			written++
+			continue
+		}
+		if lost[l] {
+			continue
+		}
+		rv, err := g.writeRaw(l, []byte(w.mine))
+		switch {
+		case err != nil:
+			fail(l, err)
+		case rv != pkcs11.CKR_OK:
+			g.untaken(l, w.entry, rv)
+		default:
+			written++
+			w.fresh = append(w.fresh, l)
+		}
+	}
+	return written > 0
+}
+
+// eraseOlder removes the records of an event that say what is over.
+func (g *Group) eraseOlder(w *rewriting, lost map[*link]bool, fail func(*link, error)) {
+	for _, c := range w.at {
+		if string(c.raw) == w.kept[c.link] || lost[c.link] {
 			continue
 		}
 		erase := wire.Unrecord{Record: c.raw}
@@ -69,10 +107,9 @@ func (g *Group) rewrite(e *entry, left []string, members []*link) error {
 			err = errRefused(erase.Number(), erase.RV) // what stays would later undo what comes after it
 		}
 		if err != nil {
-			failed = errors.Join(failed, &errJournal{c.link, err})
+			fail(c.link, err)
 		}
 	}
-	return failed
 }
 
 // remainder is this process's record of an event that waits for those who are left. It

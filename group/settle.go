@@ -52,16 +52,9 @@ func (g *Group) settleEntries(entries []*entry, err error, members []*link, whic
 		return false, err
 	}
 	budget := deleteBound
-	for _, e := range entries {
-		if e.Op == opFill || which != nil && !which(e) {
-			continue
-		}
+	for _, b := range batches(entries, which) {
 		var done bool
-		if joining != nil && e.Op != opCreate && g.underWay(e) && !dead[e.event()] {
-			done, err = g.join(joining, e, members, &budget)
-		} else {
-			done, err = g.settle(e, members, &budget)
-		}
+		done, err = g.settleBatch(b, members, joining, dead, &budget)
 		did = did || done
 		if err = g.dropFailed(err, joining); err != nil {
 			return did, err
@@ -101,101 +94,33 @@ func (g *Group) dropFailed(err error, joining *link) (left error) {
 	return nil
 }
 
-// join has a member that joins follow a change that is under way. The others are
-// told by who is at it.
-func (g *Group) join(joining *link, e *entry, members []*link, budget *int) (did bool, err error) {
-	did, err = g.obey(joining, e, budget)
-	if did && err == nil && e.Op == opChange && !g.waitsFor(joining, e) {
-		err = g.undoLate(joining, e, members)
+// lacking are those events that a member has done with, of whose objects it showed none
+// that was meant. It has not while the object may be on its way there as it was before:
+// from who fills the member, or has just created it.
+func (g *Group) lacking(l *link, jobs []*job, login uint64) (done []*job, err error) {
+	if login != g.loginOf(l) {
+		return nil, nil
 	}
-	return did, err
-}
-
-// settle has those of the members that an event waits for follow it, and
-// rewrites its records.
-func (g *Group) settle(e *entry, members []*link, budget *int) (did bool, err error) {
-	if slices.ContainsFunc(members, (*link).useOnly) {
-		return g.heed(e, members, budget)
+	if filled, err := g.isBeingFilled(l); err != nil || filled {
+		return nil, failureOf(l, err)
 	}
-	if e.Op == opCreate && e.Open {
-		over, err := g.closeCreation(e, members)
-		if !over || err != nil {
-			return false, err
-		}
-	}
-	left := e.left
-	var failed error
-	for _, l := range members {
-		waiting := func(name string) bool { return g.called(l.seat, name) }
-		pending := slices.ContainsFunc(left, waiting)
-		if !pending && e.Op != opDestroy {
-			continue // a destroyed object may have come back from who did not know; nothing else does
-		}
-		login := g.loginOf(l)
-		if e.Op == opCreate {
-			coming, err := g.coming(e, l, members)
+	for _, j := range jobs {
+		if j.Op == opChange && !j.ended() { // else what comes under its name later is another object
+			n, err := g.count(l, &j.Identity)
 			if err != nil {
-				failed = errors.Join(failed, err)
+				return done, failureOf(l, err)
 			}
-			if coming || err != nil {
+			// Some of it may be there by another name, or a later change counts; or
+			// it was destroyed since, or its creation is over.
+			if n == 0 && g.anyHas(j.entry, l) && j.age() < fillPatience {
 				continue
 			}
 		}
-		acted, err := g.obey(l, e, budget)
-		if err == nil && !acted && pending && e.Op != opCreate {
-			var lacks bool
-			if lacks, err = g.lacks(l, e, login); err == nil && !lacks {
-				continue // that it does not show the object says nothing
-			}
+		if g.shows(l, &j.Identity, login) {
+			done = append(done, j)
 		}
-		did = did || acted || pending
-		if err != nil {
-			failed = errors.Join(failed, err) // the others follow all the same
-			continue
-		}
-		if acted && e.Op == opChange && !g.waitsFor(l, e) {
-			return did, errors.Join(failed, g.undoLate(l, e, members))
-		}
-		left = slices.DeleteFunc(slices.Clone(left), waiting)
 	}
-	return did, errors.Join(failed, g.rewrite(e, left, members))
-}
-
-// heed keeps what was destroyed from serving where this client may not rewrite the
-// journal of some member, which answers its attempt with an error. The event is
-// settled by whoever may manage keys on all of them.
-func (g *Group) heed(e *entry, members []*link, budget *int) (did bool, failed error) {
-	if e.Op != opDestroy {
-		g.stale(e, members)
-		return false, nil
-	}
-	for _, l := range members {
-		acted, err := g.obey(l, e, budget)
-		did = did || acted && err == nil
-		failed = errors.Join(failed, err)
-	}
-	return did, failed
-}
-
-// lacks says whether a member that does not show the object of an event has done with
-// the event. It has not while the object may be on its way there as it was before: from
-// who fills the member, or has just created it.
-func (g *Group) lacks(l *link, e *entry, login uint64) (bool, error) {
-	sees, err := g.sees(l, &e.Identity, login)
-	if err != nil || !sees {
-		return false, err
-	}
-	if filled, err := g.isBeingFilled(l); err != nil || filled {
-		return false, failureOf(l, err)
-	}
-	if e.Op != opChange || e.ended() {
-		return true, nil // what comes under its name later is another object
-	}
-	if n, err := g.count(l, &e.Identity); err != nil || n > 0 {
-		return true, failureOf(l, err) // it is called otherwise by now, or a later change counts
-	}
-	// It was destroyed since, or its creation is over.
-	return !g.anyHas(e, l) || e.age() >= fillPatience, nil
+	return done, nil
 }
 
 // anyHas says whether a member beside l has the object of an event. One that cannot tell
@@ -211,18 +136,25 @@ func (g *Group) anyHas(e *entry, l *link) bool {
 }
 
 // sees says whether a member showed such an object while it had the login that it has
-// now: without one private objects seem not to be there. One that does not show its
-// roster either is blind, or was wiped: it says nothing until it has one (field-G8). A
-// member that has lost its login without a word is in the error.
+// now. A member that has lost its login without a word is in the error.
 func (g *Group) sees(l *link, id *wire.Identity, login uint64) (bool, error) {
+	if login != 0 && login == g.loginOf(l) {
+		if _, _, err := g.readRecords(l); err != nil {
+			return false, &errJournal{l, err}
+		}
+	}
+	return g.shows(l, id, login), nil
+}
+
+// shows is sees after the journal was read: without a login private objects seem not to
+// be there. A member that does not show its roster either is blind, or was wiped: it says
+// nothing until it has one (field-G8).
+func (g *Group) shows(l *link, id *wire.Identity, login uint64) bool {
 	switch {
 	case login != g.loginOf(l):
-		return false, nil
+		return false
 	case login == 0:
-		return id.Flags&wire.Private == 0, nil
+		return id.Flags&wire.Private == 0
 	}
-	if _, _, err := g.readRecords(l); err != nil {
-		return false, &errJournal{l, err}
-	}
-	return login == g.loginOf(l) && g.showsRoster(l), nil
+	return g.showsRoster(l)
 }
