@@ -63,6 +63,7 @@ var mayImport = map[string]string{
 	"test/token":        "",
 	"test/app":          "test/token",
 	"test/history":      "",
+	"test/trickle":      "",
 	"test/demo":         "control test/cluster",
 }
 

@@ -72,6 +72,7 @@ type Limits struct {
 	Sessions           int      `toml:"sessions"`       // of one connection [1024]
 	Calls              int      `toml:"calls"`          // of one connection inside the vendor module [64]
 	Memory             int      `toml:"memory"`         // MiB of one connection, beside what the vendor module takes [512]
+	Message            Duration `toml:"message"`        // from the first byte of a request to its last [2m]
 	Handshake          Duration `toml:"handshake"`      // from accepting to admitting [10s]
 	ConnectionAge      Duration `toml:"connection_age"` // after which a connection is drained; 0: never [0]
 	Drain              Duration `toml:"drain"`          // how long running commands may take then [5m]
@@ -89,7 +90,7 @@ type Limits struct {
 // defaultLimits are what is not configured.
 var defaultLimits = Limits{
 	HalfOpen: 64, HalfOpenPerAddress: 16, Connections: 512, PerClient: 128, PerAddress: 256,
-	Sessions: 1024, Calls: 64, Memory: 512, Handshake: Duration(10 * time.Second), Drain: Duration(5 * time.Minute),
+	Sessions: 1024, Calls: 64, Memory: 512, Message: Duration(2 * time.Minute), Handshake: Duration(10 * time.Second), Drain: Duration(5 * time.Minute),
 	LoginTries: 3, LoginPause: Duration(5 * time.Minute), Audit: Duration(10 * time.Second),
 }
 
@@ -217,7 +218,7 @@ func (l *Limits) check() (problems []error) {
 		key  string
 		wait Duration
 	}{
-		{"handshake", l.Handshake}, {"drain", l.Drain}, {"login_pause", l.LoginPause}, {"audit", l.Audit}, {"connection_age", l.ConnectionAge},
+		{"message", l.Message}, {"handshake", l.Handshake}, {"drain", l.Drain}, {"login_pause", l.LoginPause}, {"audit", l.Audit}, {"connection_age", l.ConnectionAge},
 	} {
 		// A number without a unit is read as nanoseconds.
 		if never := o.key == "connection_age" && o.wait == 0; time.Duration(o.wait) < time.Millisecond && !never {

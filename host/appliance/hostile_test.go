@@ -54,18 +54,25 @@ func TestWhoIsNotLetIn(t *testing.T) {
 }
 
 // raw makes a TLS connection by hand.
-func (c *client) raw() *tls.Conn {
+func (c *client) raw() *tls.Conn { return c.rawOver(func(conn net.Conn) net.Conn { return conn }) }
+
+// rawOver makes one on what is made of a connection over TCP.
+func (c *client) rawOver(made func(net.Conn) net.Conn) *tls.Conn {
 	c.bench.t.Helper()
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
 		c.bench.t.Fatal(err)
 	}
-	conn, err := tls.Dial("tcp", c.bench.address, &tls.Config{Certificates: []tls.Certificate{pair}, InsecureSkipVerify: true, NextProtos: []string{wire.ALPN}})
+	socket, err := net.Dial("tcp", c.bench.address)
 	if err != nil {
 		c.bench.t.Fatal(err)
 	}
-	c.bench.t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(patience))
+	c.bench.t.Cleanup(func() { socket.Close() })
+	socket.SetDeadline(time.Now().Add(patience))
+	conn := tls.Client(made(socket), &tls.Config{Certificates: []tls.Certificate{pair}, InsecureSkipVerify: true, NextProtos: []string{wire.ALPN}})
+	if err := conn.Handshake(); err != nil {
+		c.bench.t.Fatal(err)
+	}
 	return conn
 }
 

@@ -189,7 +189,8 @@ func (p *process) answer(conn net.Conn, g *guard) (why string) {
 		// Twice as many streams as sessions: those beyond are told why they
 		// get none.
 		over = stream.Service{
-			Host: g, Streams: uint32(2*p.config.Limits.Sessions + 16), Memory: uint64(p.config.Limits.Memory) << 20, Draining: draining,
+			Host: g, Streams: uint32(2*p.config.Limits.Sessions + 16), Memory: uint64(p.config.Limits.Memory) << 20,
+			Message: time.Duration(p.config.Limits.Message), Draining: draining,
 		}.Serve(conn)
 	}()
 	go g.audit.run(time.Duration(p.config.Limits.Audit), ended)
@@ -202,8 +203,11 @@ func (p *process) answer(conn net.Conn, g *guard) (why string) {
 	case why = <-cut:
 	default:
 		why = "the client closed the connection, or is gone"
-		if errors.Is(over, stream.ErrMemory) {
+		switch {
+		case errors.Is(over, stream.ErrMemory):
 			why = over.Error() + " (limits: memory)"
+		case errors.Is(over, stream.ErrUnfinished):
+			why = over.Error() + " (limits: message)"
 		}
 	}
 	return why

@@ -70,14 +70,16 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 	// gRPC waits for the other end's first word by its own patience.
 	stop := context.AfterFunc(ctx, client.Close)
 	made, err := member.Greet(ctx, m.config.Name, client, func() {})
-	if !stop() && err == nil {
-		made.Close()
-		return nil, &member.Fault{Member: m.config.Name, Err: ctx.Err()}
-	}
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case !stop():
+		if err == nil {
+			made.Close()
+		}
+		return nil, &member.Fault{Member: m.config.Name, Err: m.explain(ctx, "description of the token", ctx.Err())}
+	case err != nil:
 		return nil, &member.Fault{Member: m.config.Name, Err: m.inside(client.Err(), err)}
 	}
-	return made, err
+	return made, nil
 }
 
 // endedInside is the code of a connection that the appliance let in and that was

@@ -111,8 +111,9 @@ func (c *streamClient) Close() { c.fail(wire.ErrClosed) }
 // grpcStream is a session over gRPC.
 type grpcStream struct {
 	client *streamClient
-	stream grpc.ClientStream
+	ctx    context.Context // of the stream
 	cancel context.CancelFunc
+	stream grpc.ClientStream // nil before the first message
 	out    packet
 
 	timer *time.Timer
@@ -121,7 +122,8 @@ type grpcStream struct {
 	cause error // why the stream was given up, if it was
 }
 
-// Open starts a stream. It waits for nothing.
+// Open makes a session, whose stream begins with its first message: that may have to
+// wait, when the member has as many as it takes, and a message has an end to its wait.
 func (c *streamClient) Open(view wire.View) (wire.Stream, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
@@ -129,23 +131,10 @@ func (c *streamClient) Open(view wire.View) (wire.Stream, error) {
 	ctx := metadata.AppendToOutgoingContext(context.Background(),
 		headerVersion, strconv.Itoa(wire.Version), headerView, string(view))
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := c.grpc.NewStream(ctx, &streamDesc, "/"+serviceName+"/"+methodName)
-	if err != nil {
-		cancel()
-		return nil, c.explain(err)
-	}
-	s := &grpcStream{client: c, stream: stream, cancel: cancel}
+	s := &grpcStream{client: c, ctx: ctx, cancel: cancel}
 	s.timer = time.AfterFunc(time.Hour, func() { s.giveUp(s.limit.Exceeded()) })
 	s.timer.Stop()
 	return s, nil
-}
-
-// explain prefers the reason why the connection is gone to gRPC's words.
-func (c *streamClient) explain(err error) error {
-	if cause := c.Err(); cause != nil {
-		return cause
-	}
-	return err
 }
 
 // giveUp ends the stream. The first cause stays.
@@ -183,6 +172,11 @@ func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls
 
 	if err := s.client.Err(); err != nil {
 		return 0, false, s.fail(err)
+	}
+	if s.stream == nil {
+		if s.stream, err = s.client.grpc.NewStream(s.ctx, &streamDesc, "/"+serviceName+"/"+methodName); err != nil {
+			return 0, false, s.fail(err)
+		}
 	}
 	s.out.data = wire.AppendRequest(s.out.data[:0], calls)
 	defer s.out.trim()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -36,6 +37,10 @@ type Service struct {
 	// on the connection is worked on; 0: no limit. Beyond it the connection ends.
 	Memory uint64
 
+	// Message is how long a request may take from its first byte to its last, and an
+	// answer until the peer has taken it; 0: no limit. Beyond it the connection ends.
+	Message time.Duration
+
 	// Draining is closed when engines shall take their work elsewhere. They
 	// are told, and served until they go. Nil: never.
 	Draining <-chan struct{}
@@ -45,10 +50,8 @@ type Service struct {
 func (s Service) Serve(conn net.Conn) error {
 	gone := make(chan struct{})
 	var once sync.Once
-	if s.Memory > 0 {
-		conn = &meter{Conn: conn, most: s.Memory}
-	}
-	watched := &watchedConn{Conn: conn, broken: func(error) { once.Do(func() { close(gone) }) }}
+	meter := newMeter(conn, s)
+	watched := &watchedConn{Conn: meter, broken: func(error) { once.Do(func() { close(gone) }) }}
 	limit := s.Streams
 	if limit == 0 {
 		limit = math.MaxUint32
@@ -67,7 +70,7 @@ func (s Service) Serve(conn net.Conn) error {
 		HandlerType: (*wire.Host)(nil),
 		Streams: []grpc.StreamDesc{{
 			StreamName: methodName, ClientStreams: true, ServerStreams: true,
-			Handler: func(host any, stream grpc.ServerStream) error { return serveSession(host.(wire.Host), stream) },
+			Handler: func(host any, stream grpc.ServerStream) error { return serveSession(host.(wire.Host), stream, meter) },
 		}, {
 			StreamName: noticesName, ServerStreams: true,
 			Handler: func(_ any, stream grpc.ServerStream) error { return s.serveNotices(stream) },
@@ -78,8 +81,8 @@ func (s Service) Serve(conn net.Conn) error {
 		server.Stop()
 	}()
 	err := server.Serve(&oneConn{conn: watched, gone: gone})
-	if cause := watched.cause.Load(); cause != nil && errors.Is(*cause, ErrMemory) {
-		return ErrMemory
+	if cause := meter.ended(); cause != nil {
+		return cause
 	}
 	select {
 	case <-gone:
@@ -108,7 +111,7 @@ func (l *oneConn) Close() error   { return nil }
 func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "member", Net: "unix"} }
 
 // serveSession answers the messages of one stream.
-func serveSession(host wire.Host, stream grpc.ServerStream) error {
+func serveSession(host wire.Host, stream grpc.ServerStream, meter *meter) error {
 	view, err := accept(stream)
 	if err != nil {
 		return err
@@ -128,7 +131,7 @@ func serveSession(host wire.Host, stream grpc.ServerStream) error {
 		return in.data, err
 	}
 	err = wire.ServeMessages(stream.Context(), session, refusal, receive, func(message []byte) error {
-		return stream.SendMsg(&packet{message})
+		return meter.answer(stream, len(message), func() error { return stream.SendMsg(&packet{message}) })
 	})
 	if errors.Is(err, wire.ErrMalformed) {
 		return status.Error(codes.InvalidArgument, err.Error())
