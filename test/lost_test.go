@@ -127,3 +127,110 @@ func TestAnswerToACreationIsLost(t *testing.T) {
 		w.bare(member, func(own *app) { look("member "+member, own) })
 	}
 }
+
+// sessionCreations make session objects.
+var sessionCreations = map[string]func(a *app, o *creator, label *p11.Attribute) error{
+	"C_GenerateKey": func(a *app, _ *creator, label *p11.Attribute) error {
+		_, err := a.GenerateKey(a.s, simple(p11.CKM_AES_KEY_GEN), []*p11.Attribute{p11.NewAttribute(p11.CKA_VALUE_LEN, 32), label})
+		return err
+	},
+	"C_GenerateKeyPair": func(a *app, _ *creator, label *p11.Attribute) error {
+		_, _, err := a.GenerateKeyPair(a.s, simple(p11.CKM_RSA_PKCS_KEY_PAIR_GEN), []*p11.Attribute{p11.NewAttribute(p11.CKA_MODULUS_BITS, 2048)}, []*p11.Attribute{label})
+		return err
+	},
+	"C_CreateObject": func(a *app, _ *creator, label *p11.Attribute) error {
+		_, _, err := a.Secret(a.s, p11.CKK_AES, false, label)
+		return err
+	},
+	"C_CopyObject": func(a *app, o *creator, label *p11.Attribute) error {
+		_, err := a.CopyObject(a.s, o.secret, []*p11.Attribute{label, p11.NewAttribute(p11.CKA_TOKEN, false)})
+		return err
+	},
+	"C_UnwrapKey": func(a *app, o *creator, label *p11.Attribute) error {
+		_, err := a.UnwrapKey(a.s, simple(p11.CKM_AES_KEY_WRAP_PAD), o.wrapping, o.wrapped, []*p11.Attribute{
+			token.Class(p11.CKO_SECRET_KEY), p11.NewAttribute(p11.CKA_KEY_TYPE, p11.CKK_AES), label})
+		return err
+	},
+	"C_DeriveKey": func(a *app, o *creator, label *p11.Attribute) error {
+		_, err := a.DeriveKey(a.s, []*p11.Mechanism{p11.NewMechanism(p11.CKM_ECDH1_DERIVE, p11.NewECDH1DeriveParams(p11.CKD_NULL, nil, o.point))}, o.pair.Private, []*p11.Attribute{
+			token.Class(p11.CKO_SECRET_KEY), p11.NewAttribute(p11.CKA_KEY_TYPE, p11.CKK_AES), p11.NewAttribute(p11.CKA_VALUE_LEN, 32), label})
+		return err
+	},
+}
+
+// K9, K5, F4: likewise for session objects, of which there is one, too, and which can be
+// changed and destroyed with lost answers; and for changes and destructions on the token.
+func TestAnswerToAChangeIsLost(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
+	w := newWorld(t, 3)
+	lost := t.TempDir()
+	for _, member := range w.Members {
+		w.odd(member, "ODD_LOST="+lost)
+	}
+	a := w.login()
+	keys := a.creator()
+	lose := func(function, when string, call func() error) {
+		t.Helper()
+		armed := filepath.Join(lost, function)
+		w.must(os.WriteFile(armed, []byte(when), 0o600))
+		if err := call(); err != nil {
+			t.Errorf("%s, lost %s: %v", function, when, err)
+		}
+		if _, err := os.Stat(armed); err == nil {
+			t.Errorf("%s, lost %s: no process made this call: this is no test", function, when)
+			w.must(os.Remove(armed))
+		}
+		w.must(w.Ready())
+	}
+	found := func(label string, want int) (object p11.ObjectHandle) {
+		t.Helper()
+		all, err := a.Find(a.s, token.Label(label))
+		w.must(err)
+		if len(all) != want {
+			t.Errorf("%d objects %q, want %d", len(all), label, want)
+		}
+		if len(all) > 0 {
+			object = all[0]
+		}
+		return object
+	}
+	for _, when := range []string{"before", "after"} {
+		for function, make := range sessionCreations {
+			lose(function, when, func() error { return make(a, keys, token.Label(function+when)) })
+			object := found(function+when, 1)
+			lose("C_SetAttributeValue", when, func() error {
+				return a.SetAttributeValue(a.s, object, []*p11.Attribute{token.Label("changed")})
+			})
+			found(function+when, 0)
+			object = found("changed", 1)
+			lose("C_DestroyObject", when, func() error { return a.DestroyObject(a.s, object) })
+			found("changed", 0)
+		}
+		aes, work := a.aes(token.Label("old"))
+		lose("C_SetAttributeValue", when, func() error {
+			return a.SetAttributeValue(a.s, aes, []*p11.Attribute{token.Label("new")})
+		})
+		a.use(work)
+		a.everywhere("old", 0)
+		a.everywhere("new", 1)
+		lose("C_DestroyObject", when, func() error { return a.DestroyObject(a.s, aes) })
+		a.everywhere("new", 0)
+	}
+}
+
+// everywhere wants so many objects of a label in the group and on each member.
+func (a *app) everywhere(label string, want int) {
+	a.w.t.Helper()
+	if n := a.count(token.Label(label)); n != want {
+		a.w.t.Errorf("%d objects %q in the group, want %d", n, label, want)
+	}
+	for _, member := range a.w.Members {
+		a.w.bare(member, func(own *app) {
+			if n := own.count(token.Label(label)); n != want {
+				a.w.t.Errorf("%d objects %q on member %s, want %d", n, label, member, want)
+			}
+		})
+	}
+}

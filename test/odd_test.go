@@ -255,9 +255,9 @@ type obedient struct {
 	out *bufio.Reader
 }
 
-func (w *world) obedient(name string) *obedient {
+func (w *world) obedient(name string, args ...string) *obedient {
 	w.t.Helper()
-	o := &obedient{Cmd: w.Command(w.compile(name), w.Module), w: w}
+	o := &obedient{Cmd: w.Command(w.compile(name), append([]string{w.Module}, args...)...), w: w}
 	o.Stderr = os.Stderr
 	var err error
 	o.in, err = o.StdinPipe()

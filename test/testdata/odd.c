@@ -80,6 +80,9 @@ LOSES(C_DigestFinal, (CK_SESSION_HANDLE s, CK_BYTE *out, CK_ULONG *l), (s, out, 
 LOSES(C_SignFinal, (CK_SESSION_HANDLE s, CK_BYTE *out, CK_ULONG *l), (s, out, l))
 LOSES(C_VerifyFinal, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n), (s, in, n))
 
+LOSES(C_SetAttributeValue, (CK_SESSION_HANDLE s, CK_OBJECT_HANDLE o, CK_ATTRIBUTE *t, CK_ULONG n), (s, o, t, n))
+LOSES(C_DestroyObject, (CK_SESSION_HANDLE s, CK_OBJECT_HANDLE o), (s, o))
+
 /* What a process adds to the number of each slot. */
 static CK_SLOT_ID added(void) { return getenv("ODD_SLOTS") ? 1000000 + (CK_SLOT_ID)getpid() : 0; }
 
@@ -259,6 +262,8 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST **out)
 	list.C_DigestFinal = odd_C_DigestFinal;
 	list.C_SignFinal = odd_C_SignFinal;
 	list.C_VerifyFinal = odd_C_VerifyFinal;
+	list.C_SetAttributeValue = odd_C_SetAttributeValue;
+	list.C_DestroyObject = odd_C_DestroyObject;
 	list.C_GetSlotList = slot_list;
 	list.C_GetSlotInfo = slot_info;
 	list.C_GetTokenInfo = token_info;
