@@ -25,8 +25,9 @@ const (
 
 // A batch is events of the journal about different objects.
 type batch struct {
-	jobs []*job
-	seen map[at]*wire.Resolve // what members showed before the journals were read again
+	jobs   []*job
+	seen   map[at]*wire.Resolve // what members showed before the journals were read again
+	claims []copyOf             // that were left then
 
 	again bool
 	now   map[string]*entry // what they said then, by event
@@ -55,7 +56,7 @@ type job struct {
 func batches(entries []*entry, which func(*entry) bool) (all []*batch) {
 	var objects map[identityKey]bool
 	for _, e := range entries {
-		if e.Op == opFill || which != nil && !which(e) {
+		if e.Op == opFill || which != nil && !which(e) || e.Op == opClaim {
 			continue
 		}
 		about := append([]wire.Identity{e.Identity}, e.With...)
@@ -98,7 +99,12 @@ func (g *Group) settleBatch(b *batch, members []*link, joining *link, dead map[s
 	}
 	var there []*link
 	for _, l := range members {
-		if err := b.look(g, l); err != nil {
+		err := b.look(g, l)
+		if err == nil {
+			err = g.leaveClaims(b, l)
+		}
+		if err != nil {
+			g.takeClaims(b, l, true)
 			failed = errors.Join(failed, &errJournal{l, err}) // the others follow all the same
 			continue
 		}
@@ -147,6 +153,7 @@ func (b *batch) look(g *Group, l *link) error {
 // followAll has a member follow the events of a batch.
 func (g *Group) followAll(b *batch, l *link, members []*link, login uint64, budget *int) (did bool, failed error) {
 	var changed, none []*job
+	mended := true
 	for _, j := range b.jobs {
 		if !j.concernsOn(g, l) {
 			continue
@@ -163,7 +170,7 @@ func (g *Group) followAll(b *batch, l *link, members []*link, login uint64, budg
 		acted, err := g.obey(b, l, j.entry, budget)
 		did, failed = did || acted || waiting && err != nil, errors.Join(failed, err)
 		if isFault(err) {
-			none = nil
+			none, mended = nil, false
 			break
 		}
 		switch {
@@ -180,12 +187,14 @@ func (g *Group) followAll(b *batch, l *link, members []*link, login uint64, budg
 		now := g.look(changed, l)
 		for _, j := range changed {
 			if j.late = !now.waitsFor(l, j.entry); j.late {
-				failed = errors.Join(failed, g.undoLate(l, j.entry, members))
+				err := g.undoLate(l, j.entry, g.upToDate(l, j.entry, members))
+				failed, mended = errors.Join(failed, err), mended && err == nil
 				continue
 			}
 			j.confirm(g, l)
 		}
 	}
+	g.takeClaims(b, l, mended)
 	if len(none) > 0 { // that it does not show an object need say nothing
 		done, err := g.lacking(l, none, login)
 		failed = errors.Join(failed, err)

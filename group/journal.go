@@ -36,6 +36,9 @@ const (
 	// opFill stands on a member while some process fills it (fill.go).
 	opFill = "fill"
 
+	// opClaim stands on a member while some process carries out changes there (claim.go).
+	opClaim = "claim"
+
 	opRoster    = "roster"    // the tokens that were ever in sync (roster.go)
 	opForgotten = "forgotten" // those of them that an operator gave up
 )
@@ -49,10 +52,11 @@ type record struct {
 	With     []wire.Identity `json:"with,omitempty"`  // what was created together with it
 	Twins    *twins          `json:"twins,omitempty"` // what else has this identity; nil: nothing
 	Changes  pkcs11.Template `json:"changes,omitempty"`
-	As       *wire.Identity  `json:"as,omitempty"`   // what a twin is called where the change was made that this one takes back
-	Open     bool            `json:"open,omitempty"` // the creation is not over
-	By       string          `json:"by,omitempty"`   // the process that wrote it
-	Pending  []string        `json:"pending"`        // the members that have not confirmed
+	As       *wire.Identity  `json:"as,omitempty"`    // what a twin is called where the change was made that this one takes back
+	Doing    []record        `json:"doing,omitempty"` // what a claim is about
+	Open     bool            `json:"open,omitempty"`  // the creation is not over
+	By       string          `json:"by,omitempty"`    // the process that wrote it
+	Pending  []string        `json:"pending"`         // the members that have not confirmed
 
 	// Settled is when all had confirmed, of a record that stays for those who may
 	// have an older state of it; zero otherwise.
@@ -96,7 +100,7 @@ func (r record) encode() []byte {
 
 // known says whether this version of the program knows what the record means.
 func (r *record) known() bool {
-	return r.Version == recordVersion && slices.Contains([]string{opDestroy, opChange, opCreate, opFill, opRoster, opForgotten}, r.Op)
+	return r.Version == recordVersion && slices.Contains([]string{opDestroy, opChange, opCreate, opFill, opClaim, opRoster, opForgotten}, r.Op)
 }
 
 // decodeRecord reads a record, if this version of the program understands it.

@@ -84,8 +84,8 @@ const lateTries = 3
 // undoLate gives a member the present values of attributes that were set there by
 // a change which another process had settled already. No record says that it has to: so
 // whoever fails as a source makes way for the next one, and that there was none is said.
-func (g *Group) undoLate(l *link, e *entry, members []*link) error {
-	for _, other := range g.upToDate(l, e, members) {
+func (g *Group) undoLate(l *link, e *entry, from []*link) error {
+	for _, other := range from {
 		err := g.copyValues(l, other, e)
 		if err == nil {
 			return nil

@@ -60,6 +60,13 @@ func (g *Group) settleEntries(entries []*entry, err error, members []*link, whic
 			return did, err
 		}
 	}
+	if which == nil {
+		mended, err := g.mendClaims(entries, members)
+		did = did || mended
+		if err = g.dropFailed(err, joining); err != nil {
+			return did, err
+		}
+	}
 	if budget < deleteBound && joining != nil {
 		g.say(ObjectsDestroyed, joining.seat, nil, fmt.Sprintf("%d objects that were destroyed while a member was away", deleteBound-budget))
 	}

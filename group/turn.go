@@ -85,7 +85,7 @@ func (g *Group) mustWait(c *change) bool {
 		return false
 	}
 	return slices.ContainsFunc(entries, func(e *entry) bool {
-		return e.event() != c.intent.event() && e.concerns(&c.intent.Identity) &&
+		return g.isClaimed(e, c.intent.Identity) || e.event() != c.intent.event() && e.concerns(&c.intent.Identity) &&
 			(!c.settled || g.underWay(e) || !e.Time.Before(c.intent.Time) || slices.ContainsFunc(ready, func(l *link) bool { return e.waits(g, l) }))
 	})
 }
@@ -150,7 +150,7 @@ func (g *Group) settleFor(end time.Time, ids ...wire.Identity) (last time.Time) 
 			if about && e.Time.After(last) {
 				last = e.Time
 			}
-			if about && time.Now().Before(end) && g.underWay(e) {
+			if time.Now().Before(end) && (g.isClaimed(e, ids...) || about && g.underWay(e)) {
 				busy = true
 				return false
 			}
