@@ -70,10 +70,10 @@ func listenerFile(register string) string { return filepath.Join(register, "list
 
 // lockListener notes that this process is the listener of the register.
 func lockListener(register string) (unlock func(), err error) {
-	if err := os.MkdirAll(register, 0o750); err != nil {
-		return nil, fmt.Errorf("register: %w", err)
+	if err := appliance.Register(register).Prepare(); err != nil {
+		return nil, err
 	}
-	f, err := os.OpenFile(listenerFile(register), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(listenerFile(register), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o644)
 	if errors.Is(err, os.ErrPermission) {
 		return nil, fmt.Errorf("register: %w: it has to belong to the user that the listener runs as, here number %d", err, os.Getuid())
 	}

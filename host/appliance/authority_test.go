@@ -121,14 +121,3 @@ func TestClientsOfAnAuthority(t *testing.T) {
 	foreign.revoke(c.CRL, time.Now().Add(time.Hour))
 	check("somebody else's list", good, wire.RefusedOutOfOrder)
 }
-
-// Who can write into the register decides who may use the tokens.
-func TestARegisterThatOthersWriteIsNotRead(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Register(folder).Clients(); err == nil {
-		t.Error("it was read")
-	}
-}

@@ -61,7 +61,7 @@ func (c *Config) ownerByName(cert *x509.Certificate, chain []*x509.Certificate, 
 	if client == nil {
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.ClientCA)
+	text, err := readTrusted(c.ClientCA)
 	if err != nil {
 		return nil, fmt.Errorf("client_ca: %w", err)
 	}

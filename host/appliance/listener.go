@@ -215,6 +215,9 @@ func (l *Listener) warn() {
 	} else if text := certificate.Warning(cert.NotAfter, now); text != "" {
 		l.Log.Warn("certificate-expires", "whose", "appliance", "file", config.Certificate, "when", text)
 	}
+	if err := exposed(config.Key); err != nil {
+		l.Log.Warn("key-exposed", "file", config.Key, "reason", err)
+	}
 	clients, err := Register(config.Register).Clients()
 	if err != nil {
 		l.Log.Error("register-unreadable", "reason", err)

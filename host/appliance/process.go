@@ -184,14 +184,14 @@ func (p *process) answer(conn net.Conn, g *guard) (why string) {
 	draining, ended := make(chan struct{}), make(chan struct{})
 	cut := make(chan string, 1)
 	var over error // written before ended is closed
+	// Twice as many streams as sessions: those beyond are told why they get none.
+	service := stream.Service{
+		Host: g, Streams: uint32(2*p.config.Limits.Sessions + 16), Memory: uint64(p.config.Limits.Memory) << 20,
+		Message: time.Duration(p.config.Limits.Message), Draining: draining,
+	}
 	go func() {
 		defer close(ended)
-		// Twice as many streams as sessions: those beyond are told why they
-		// get none.
-		over = stream.Service{
-			Host: g, Streams: uint32(2*p.config.Limits.Sessions + 16), Memory: uint64(p.config.Limits.Memory) << 20,
-			Message: time.Duration(p.config.Limits.Message), Draining: draining,
-		}.Serve(conn)
+		over = service.Serve(conn)
 	}()
 	go g.audit.run(time.Duration(p.config.Limits.Audit), ended)
 	go p.watch(g, draining, ended, func(reason string) {

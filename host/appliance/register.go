@@ -137,14 +137,23 @@ func (r Register) guarded() error {
 	if err != nil {
 		return fmt.Errorf("register: %w: `oneslot-member client add` makes it", err)
 	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("register %s: others than its owner may write there: chmod go-w", string(r))
+	if err := othersMayWrite(info); err != nil {
+		return fmt.Errorf("register %s: %w", string(r), err)
 	}
 	return nil
 }
 
+// Prepare makes the folder if it is not there. It is an error if others than its owner
+// may write there: nothing is to be written where they can lay links.
+func (r Register) Prepare() error {
+	if err := os.MkdirAll(string(r), 0o750); err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	return r.guarded()
+}
+
 func readClient(file string) (*Client, error) {
-	text, err := os.ReadFile(file)
+	text, err := readTrusted(file)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +190,8 @@ func (r Register) Change(name string, change func(*Client) (*Client, error)) err
 }
 
 func (r Register) change(name string, how int, change func(*Client) (*Client, error)) error {
-	if err := os.MkdirAll(string(r), 0o750); err != nil {
-		return fmt.Errorf("register: %w", err)
+	if err := r.Prepare(); err != nil {
+		return err
 	}
 	lock, err := os.Open(string(r))
 	if err != nil {

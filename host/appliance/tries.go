@@ -109,7 +109,9 @@ func (t *tries) begin(ctx context.Context, token string, lastTry bool) (slot int
 
 // attempt is errTurn while the tries under way are all that are left.
 func (t *tries) attempt(token string, lastTry bool) (int64, error) {
-	if err := t.lock(stateLock, true); err != nil {
+	if err := t.lock(stateLock); isLocked(err) {
+		return 0, errTurn // for a moment, or by a process that stands still
+	} else if err != nil {
 		return 0, err
 	}
 	defer t.unlock(stateLock)
@@ -128,7 +130,7 @@ func (t *tries) attempt(token string, lastTry bool) (int64, error) {
 	case over >= 0 && t.now().Before(r.Last.Add(t.pause<<min(over, mostDoublings))):
 		return 0, errThrottled
 	}
-	if err := t.lock(free, false); err != nil {
+	if err := t.lock(free); err != nil {
 		return 0, err
 	}
 	r.Wrong++
@@ -147,7 +149,7 @@ func (t *tries) slots() (free int64, underWay int) {
 	free = -1
 	for i := range t.most {
 		at := slotsAt + int64(i)
-		if t.lock(at, false) != nil {
+		if t.lock(at) != nil {
 			underWay++
 			continue
 		}
@@ -159,7 +161,7 @@ func (t *tries) slots() (free int64, underWay int) {
 
 // end notes the outcome of a try.
 func (t *tries) end(token string, rv pkcs11.RV) error {
-	if err := t.lock(stateLock, true); err != nil {
+	if err := t.lockState(); err != nil {
 		return err
 	}
 	defer t.unlock(stateLock)
@@ -212,15 +214,34 @@ func (t *tries) write(all map[string]record) error {
 	return t.file.Truncate(int64(len(text)))
 }
 
-// lock locks one byte of the file, for this open file and not for the process:
-// the connections of one test are one process.
-func (t *tries) lock(at int64, wait bool) error {
-	how := unix.F_OFD_SETLK
-	if wait {
-		how = unix.F_OFD_SETLKW
-	}
+// lockState locks the state, which others do for a moment each. A process that stands
+// still with the lock keeps nobody for ever.
+func (t *tries) lockState() error {
+	ctx, cancel := context.WithTimeout(context.Background(), turnPatience)
+	defer cancel()
+	retry := time.NewTicker(turnRetry)
+	defer retry.Stop()
 	for {
-		err := unix.FcntlFlock(t.file.Fd(), how, &unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1})
+		err := t.lock(stateLock)
+		if !isLocked(err) {
+			return err
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return errTurn
+		}
+	}
+}
+
+// isLocked says whether it is another who has a lock.
+func isLocked(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) }
+
+// lock locks one byte of the file, for this open file and not for the process:
+// the connections of one test are one process. It does not wait.
+func (t *tries) lock(at int64) error {
+	for {
+		err := unix.FcntlFlock(t.file.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Start: at, Len: 1})
 		if err != unix.EINTR {
 			return err
 		}

@@ -148,3 +148,27 @@ func TestTheFileOfTriesIsDamaged(t *testing.T) {
 		}
 	}
 }
+
+// F1: a process of the client stands still with the lock of the file. A login waits for it
+// as long as for others of that client, and no longer; the token is not asked.
+func TestTheFileOfTriesIsLocked(t *testing.T) {
+	now := time.Now()
+	r := Register(t.TempDir())
+	still, login := opened(t, r, &now), opened(t, r, &now)
+	if err := still.lock(stateLock); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := login.guard(ctx, "ca", false, func() pkcs11.RV {
+		t.Error("the token was asked")
+		return pkcs11.CKR_OK
+	})
+	if !errors.Is(err, errTurn) {
+		t.Errorf("%v", err)
+	}
+	still.unlock(stateLock)
+	if asked, err := login.try(pkcs11.CKR_OK, false); !asked || err != nil {
+		t.Errorf("afterwards: asked %v, %v", asked, err)
+	}
+}
