@@ -139,7 +139,7 @@ type change struct {
 	login   uint64          // of the group when it began
 	changed []*link
 	told    map[*seat]bool
-	behind  []*seat // who is still to follow an older change of the object
+	behind  []*seat // who is to follow by the journal in any case
 }
 
 // begin makes the change on the primary.
@@ -252,7 +252,9 @@ func (g *Group) follower(c *change) pkcs11.RV {
 	if len(away) > 0 {
 		// Whoever has confirmed holds the record, so that one who has not
 		// meets it with whichever of them it meets first.
-		g.leaveRecord(g.readyBut(nil), c.record.pending(away))
+		rest := c.record.pending(away)
+		g.leaveRecord(g.readyBut(nil), rest)
+		c.written = c.written && string(rest.encode()) != string(c.intent.encode()) // it is the same one
 	}
 	return pkcs11.CKR_OK
 }

@@ -215,10 +215,14 @@ func TestSettledWhereOneCouldNotBeReached(t *testing.T) {
 }
 
 // K5: an object is destroyed while another process has it on its way to a member that
-// lacks it. That has not done with the destruction before the copy was there, so the
-// other process hears of it, also where the key had another name when it was exported.
+// lacks it, or whose search hides it. That has not done with the destruction before the
+// copy was there, so the other process hears of it, also where the key had another name
+// when it was exported.
 func TestDestroyedOnItsWay(t *testing.T) {
-	for _, label := range []string{"first", "renamed"} {
+	for _, way := range []struct {
+		label string
+		hides bool
+	}{{"first", false}, {"renamed", false}, {"first", true}, {"renamed", true}} {
 		inBubble(t, func(t *testing.T) {
 			members := three()
 			var benches []*bench
@@ -232,7 +236,9 @@ func TestDestroyedOnItsWay(t *testing.T) {
 			}
 			b, filler := benches[0], benches[1]
 			key, _ := b.generate("first")
-			b.on(b.g.seats[2].link, &wire.DestroyObject{Object: key[0].Places[2].Object})
+			if !way.hides {
+				b.on(b.g.seats[2].link, &wire.DestroyObject{Object: key[0].Places[2].Object})
+			}
 			from, to := filler.g.seats[0].link, filler.g.seats[2].link
 			before := filler.g.destroyed(to)
 			mark, err := filler.g.claim(to)
@@ -243,9 +249,9 @@ func TestDestroyedOnItsWay(t *testing.T) {
 			filler.on(from, &find)
 			out := wire.Export{Object: find.Found[0].Object}
 			filler.on(from, &out)
-			if label != "first" {
-				setLabel(b, key[0], label)
-				key[0].Identity.Label = []byte(label)
+			if way.label != "first" {
+				setLabel(b, key[0], way.label)
+				key[0].Identity.Label = []byte(way.label)
 			}
 			b.destroyKey(key)
 			if _, err := b.g.settleAmong(b.g.readyBut(nil), nil, nil); err != nil {
@@ -260,7 +266,7 @@ func TestDestroyedOnItsWay(t *testing.T) {
 			afterwards(t, members)
 			for _, m := range members {
 				if labels := m.Token.Labels(); len(labels) > 0 || m.Token.JournalLength() > 0 {
-					t.Errorf("%s: member %s: %v, journal %v", label, m.Name(), labels, m.Token.Journal())
+					t.Errorf("%v: member %s: %v, journal %v", way, m.Name(), labels, m.Token.Journal())
 				}
 			}
 		})

@@ -80,8 +80,8 @@ func (g *Group) mustWait(c *change) bool {
 	ready := g.readyBut(nil)
 	entries, err := g.journal(ready)
 	g.dropFailed(err, nil)
-	if c.settled && !time.Now().Before(c.until) {
-		c.overtakes(g, entries)
+	late := c.settled && !time.Now().Before(c.until)
+	if c.behind = g.behind(c, entries, late); late {
 		return false
 	}
 	return slices.ContainsFunc(entries, func(e *entry) bool {
@@ -90,19 +90,30 @@ func (g *Group) mustWait(c *change) bool {
 	})
 }
 
-// overtakes notes who is still to follow an older change of the object, that does not
-// come to its end. They are to follow this one again, after that.
-func (c *change) overtakes(g *Group, entries []*entry) {
+// behind are those who are to follow a change by the journal, though they are told of
+// it now. Who did not follow an older one of the object that is overtaken follows both
+// in their order. And who is being filled may get back what is destroyed: it may have been
+// exported before. Who fills from now on meets the record of the destruction, or comes
+// after it.
+func (g *Group) behind(c *change, entries []*entry, overtakes bool) (seats []*seat) {
 	for _, e := range entries {
-		if e.Op != opChange || e.event() == c.intent.event() || !e.concerns(&c.intent.Identity) {
+		if e.Op == opFill && c.record.Op == opDestroy {
+			for _, mark := range e.at {
+				if !g.abandoned(mark) {
+					seats = append(seats, mark.link.seat)
+				}
+			}
+		}
+		if !overtakes || e.Op != opChange || e.event() == c.intent.event() || !e.concerns(&c.intent.Identity) {
 			continue
 		}
 		for _, l := range e.among {
 			if e.waits(g, l) {
-				c.behind = append(c.behind, l.seat)
+				seats = append(seats, l.seat)
 			}
 		}
 	}
+	return seats
 }
 
 // awaitRivals waits until nobody is changing the object of an event, or has done
