@@ -15,6 +15,7 @@ type startReport struct {
 	Environment []string
 	Status      string   // /proc/self/status
 	Stat        string   // /proc/self/stat
+	Slack       string   // of its timers, in ns
 	Files       []string // what the descriptors 0 to 3 and the inherited ones are
 }
 
@@ -25,7 +26,8 @@ func writeReport(path string) {
 	r.Directory, _ = os.Getwd()
 	status, _ := os.ReadFile("/proc/self/status")
 	stat, _ := os.ReadFile("/proc/self/stat")
-	r.Status, r.Stat = string(status), string(stat)
+	slack, _ := os.ReadFile("/proc/self/timerslack_ns")
+	r.Status, r.Stat, r.Slack = string(status), string(stat), strings.TrimSpace(string(slack))
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
 		target, err := os.Readlink("/proc/self/fd/" + e.Name())
