@@ -220,6 +220,49 @@ func TestAnswerToAChangeIsLost(t *testing.T) {
 	}
 }
 
+// field-B5: a handle that its member calls invalid, once, is looked for again, whatever the
+// call: the key is still there.
+func TestAnInvalidHandleThatIsNone(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
+	w := newWorld(t, 2)
+	lost := t.TempDir()
+	for _, member := range w.Members {
+		w.odd(member, "ODD_LOST="+lost)
+	}
+	a := w.login()
+	keys := a.creator()
+	calls := map[string]func() error{
+		"C_WrapKey": func() error {
+			_, err := a.WrapKey(a.s, simple(p11.CKM_AES_KEY_WRAP_PAD), keys.wrapping, keys.secret)
+			return err
+		},
+		"C_DigestKey": func() error {
+			w.must(a.DigestInit(a.s, simple(p11.CKM_SHA256)))
+			if err := a.DigestKey(a.s, keys.secret); err != nil {
+				return err
+			}
+			_, err := a.DigestFinal(a.s)
+			return err
+		},
+	}
+	for _, function := range []string{"C_CopyObject", "C_UnwrapKey", "C_DeriveKey"} {
+		calls[function] = func() error { return sessionCreations[function](a, keys, token.Label(function)) }
+	}
+	for function, call := range calls {
+		armed := filepath.Join(lost, function)
+		w.must(os.WriteFile(armed, []byte("invalid"), 0o600))
+		if err := call(); err != nil {
+			t.Errorf("%s: %v", function, err)
+		}
+		if _, err := os.Stat(armed); err == nil {
+			t.Errorf("%s: no process made this call: this is no test", function)
+		}
+	}
+	w.must(w.Ready()) // nobody is blamed
+}
+
 // everywhere wants so many objects of a label in the group and on each member.
 func (a *app) everywhere(label string, want int) {
 	a.w.t.Helper()

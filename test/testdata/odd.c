@@ -5,7 +5,8 @@
  *
  * ODD_LOST     a folder. Whoever takes the file with the name of a function away
  *              from there ends its process in that call: before it acts if the file
- *              says "before", otherwise after it did.
+ *              says "before", after it did if it says "after". If it says "invalid"
+ *              the call does nothing but to answer that a handle of a key is invalid.
  * ODD_SLOTS    slots have other numbers in each process.
  * ODD_WITHOUT  mechanisms that the token does not have, with commas between.
  * ODD_RSA      the bits that an RSA key has at least to be used there.
@@ -45,6 +46,8 @@ static int lost(const char *function, const char *when)
                                                                                \
 		if (lost(#name, "before"))                                     \
 			_exit(1);                                              \
+		if (lost(#name, "invalid"))                                    \
+			return CKR_KEY_HANDLE_INVALID;                         \
 		rv = soft->name arguments;                                     \
 		if (rv == CKR_OK && lost(#name, "after"))                      \
 			_exit(1);                                              \
@@ -68,6 +71,9 @@ LOSES(C_DeriveKey,
       (CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_OBJECT_HANDLE from, CK_ATTRIBUTE *t, CK_ULONG n, CK_OBJECT_HANDLE *o),
       (s, m, from, t, n, o))
 
+LOSES(C_WrapKey,
+      (CK_SESSION_HANDLE s, CK_MECHANISM *m, CK_OBJECT_HANDLE by, CK_OBJECT_HANDLE o, CK_BYTE *out, CK_ULONG *l),
+      (s, m, by, o, out, l))
 LOSES(C_EncryptUpdate, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n, CK_BYTE *out, CK_ULONG *l), (s, in, n, out, l))
 LOSES(C_DecryptUpdate, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n, CK_BYTE *out, CK_ULONG *l), (s, in, n, out, l))
 LOSES(C_DigestUpdate, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n), (s, in, n))
@@ -251,6 +257,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST **out)
 	list.C_GenerateKeyPair = odd_C_GenerateKeyPair;
 	list.C_UnwrapKey = odd_C_UnwrapKey;
 	list.C_DeriveKey = odd_C_DeriveKey;
+	list.C_WrapKey = odd_C_WrapKey;
 	list.C_EncryptUpdate = odd_C_EncryptUpdate;
 	list.C_DecryptUpdate = odd_C_DecryptUpdate;
 	list.C_DigestUpdate = odd_C_DigestUpdate;
