@@ -4,11 +4,13 @@ package appliance_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"oneslot.dev/oneslot/certificate"
 	"oneslot.dev/oneslot/host/appliance"
 	"oneslot.dev/oneslot/host/hosttest"
 	"oneslot.dev/oneslot/pkcs11"
@@ -332,4 +334,36 @@ func TestACertificateExpiresDuringAConnection(t *testing.T) {
 		t.Errorf("refused for %q", why)
 	}
 	b.tells("certificate-expires", "client "+short.name)
+}
+
+// field-L9: a client gets its next certificate, registered beside the old one, while it is
+// connected: that connection goes on, and the next one is made with the new file.
+func TestAClientGetsItsNextCertificate(t *testing.T) {
+	b := start(t, nil)
+	web := b.client("web", ca)
+	m := web.member("ca")
+	a := web.connect()
+	old := web.print
+	os.Remove(web.cert)
+	os.Remove(web.key)
+	next, err := certificate.WriteNew(certificate.Wish{Name: "web", Valid: time.Hour}, web.cert, web.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = b.register.Change("web", func(c *appliance.Client) (*appliance.Client, error) {
+		c.Certificates = append(c.Certificates, appliance.Certificate{Fingerprint: certificate.Of(next)})
+		return c, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.listener.Reload()
+	conn, err := m.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	b.tells("client-connected", "client=web", certificate.Of(next).Short())
+	b.tells("client-connected", "client=web", old.Short())
+	a.works()
 }

@@ -71,3 +71,34 @@ func TestSlowCommandsBeat(t *testing.T) {
 	b.tells("client-disconnected", "client=web")
 	b.await("the process to end", func() bool { return b.listener.Connections() == 0 })
 }
+
+// A client has as many calls in the vendor's module as it may: the next one waits for
+// them, and beats meanwhile. A probe is none of them.
+func TestCallsAreLimited(t *testing.T) {
+	slow := hosttest.NewSlow(t)
+	b := start(t, func(c *appliance.Config) {
+		c.Tokens[0].Module = slow.Path
+		c.Tokens[0].Env["SLOW"] = slow.Folder
+		c.Limits.Calls = 1
+	})
+	a := b.client("web", ca).connect()
+	a.must(&wire.Probe{})
+	answer := slow.Make("C_SignInit", "3600")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.do(&wire.SignInit{Mechanism: pkcs11.Mechanism{Type: pkcs11.CKM_SHA256_HMAC}, Key: 1})
+	}()
+	b.await("a call in the module", func() bool { return slow.Calls("C_SignInit") > 0 })
+	other := a.open()
+	random := wire.GenerateRandom{RandomRoom: wire.Room{Capacity: 16}}
+	_, err := other.Do(t.Context(), member.Limits{Silence: patience, Stuck: 5 * time.Second}, &random)
+	if err == nil || !strings.Contains(err.Error(), "still at work after 5s") {
+		t.Errorf("a second call: %v, %v", random.RV, err)
+	}
+	third := &application{Conn: a.Conn, t: t, session: a.open()}
+	third.must(&wire.Probe{})
+	answer()
+	<-done
+	third.must(&random)
+}

@@ -93,7 +93,7 @@ func judge(out *screen, app *application, bad error) error {
 		out.verdict(false, fmt.Sprintf("%d signatures verified, %d calls failed, %d signatures wrong.", t.verified, t.failed, t.wrong))
 		out.item("%s", strings.TrimSpace(app.errors.String()))
 	default:
-		out.verdict(true, fmt.Sprintf("One member killed, one stopped, both back: 0 failed calls.\n        %d signatures, every one verified with the public key.\n        The longest call took %v.", t.verified, t.longest))
+		out.verdict(true, fmt.Sprintf("One member killed, one stopped, both back: 0 failed calls.\n        %d signatures, every one verified with the public key.\n        The longest call took %v: it was with the silent member,\n        and went elsewhere when probe_timeout (5 s) was over.", t.verified, t.longest))
 		return nil
 	}
 	return errFailed
