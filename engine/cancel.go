@@ -4,6 +4,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -42,6 +44,28 @@ func (a *application) SessionCancel(_ context.Context, c *wire.SessionCancel) pk
 		s.mu.Unlock()
 	}
 	return result
+}
+
+// unheard ends what a call has begun whose answer did not reach the application. That
+// took it for failed, with CKR_DEVICE_ERROR, after which nothing is active: its next Init
+// would find CKR_OPERATION_ACTIVE for what it knows nothing of.
+func (a *application) unheard(call wire.Call) {
+	a.mu.Lock()
+	sessions := slices.Collect(maps.Values(a.sessions))
+	a.mu.Unlock()
+	for _, s := range sessions {
+		s.mu.Lock()
+		if s.search != nil && s.search.by == call {
+			s.search = nil
+		}
+		for k, op := range s.active {
+			if op != nil && op.by == call && !op.busy {
+				op.abandon()
+				s.active[k] = nil
+			}
+		}
+		s.mu.Unlock()
+	}
 }
 
 // cancel ends the session's operation of a kind. The call of another thread

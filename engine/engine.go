@@ -134,14 +134,19 @@ func (e *Engine) track(app *application, here bool) {
 // answer answers the calls of one connection until it ends.
 func (a *application) answer(frames *wire.Frames) {
 	defer frames.Close()
+	var last wire.Call
 	call, err := frames.Next()
 	for ; ; call, err = frames.ReplyNext(call, carriesSecret(call)) {
 		if err != nil {
+			if frames.Lost() {
+				a.unheard(last)
+			}
 			if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
 				a.log.Warn("a connection of the application ended", "reason", err)
 			}
 			return
 		}
+		last = call
 		if attach, ok := call.(*wire.Attach); ok {
 			attach.RV = a.attach(frames)
 		} else if !wire.DispatchCryptoki(a.ctx, a, call) && !wire.DispatchOnce(a.ctx, a, call) {

@@ -12,7 +12,10 @@ import (
 )
 
 // A search is the result of C_FindObjectsInit that was not fetched yet.
-type search struct{ left []uint64 }
+type search struct {
+	left []uint64
+	by   wire.Call // that began it
+}
 
 // FindObjectsInit is C_FindObjectsInit. The primary is asked at once, with the
 // identities of what it finds, so that a handle given out can be resolved
@@ -43,7 +46,7 @@ func (a *application) FindObjectsInit(_ context.Context, c *wire.FindObjectsInit
 	case s.search != nil:
 		return pkcs11.CKR_OPERATION_ACTIVE
 	}
-	s.search = &search{found}
+	s.search = &search{found, c}
 	return pkcs11.CKR_OK
 }
 

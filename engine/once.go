@@ -16,8 +16,8 @@ import (
 // the session between the two.
 
 // once is an Init and its call.
-func (a *application) once(session uint64, k kind, m pkcs11.Mechanism, key uint64, call wire.Call, input []byte, out *output) pkcs11.RV {
-	op, rv := a.beginOperation(session, k, m, key)
+func (a *application) once(by wire.Call, session uint64, k kind, m pkcs11.Mechanism, key uint64, call wire.Call, input []byte, out *output) pkcs11.RV {
+	op, rv := a.beginOperation(by, session, k, m, key)
 	switch {
 	case rv != pkcs11.CKR_OK:
 		return rv
@@ -34,7 +34,7 @@ func (a *application) once(session uint64, k kind, m pkcs11.Mechanism, key uint6
 // SignOnce is C_SignInit and C_Sign.
 func (a *application) SignOnce(_ context.Context, c *wire.SignOnce) pkcs11.RV {
 	call := wire.Sign{Session: c.Session, Data: c.Data, SignatureRoom: c.SignatureRoom}
-	rv := a.once(c.Session, signing, c.Mechanism, c.Key, &call, c.Data.Data, &output{c.SignatureRoom, &call.Signature})
+	rv := a.once(c, c.Session, signing, c.Mechanism, c.Key, &call, c.Data.Data, &output{c.SignatureRoom, &call.Signature})
 	c.Signature = call.Signature
 	return rv
 }
@@ -42,13 +42,13 @@ func (a *application) SignOnce(_ context.Context, c *wire.SignOnce) pkcs11.RV {
 // VerifyOnce is C_VerifyInit and C_Verify.
 func (a *application) VerifyOnce(_ context.Context, c *wire.VerifyOnce) pkcs11.RV {
 	call := wire.Verify{Session: c.Session, Data: c.Data, Signature: c.Signature}
-	return a.once(c.Session, verifying, c.Mechanism, c.Key, &call, c.Data.Data, nil)
+	return a.once(c, c.Session, verifying, c.Mechanism, c.Key, &call, c.Data.Data, nil)
 }
 
 // DecryptOnce is C_DecryptInit and C_Decrypt.
 func (a *application) DecryptOnce(_ context.Context, c *wire.DecryptOnce) pkcs11.RV {
 	call := wire.Decrypt{Session: c.Session, Encrypted: c.Encrypted, DataRoom: c.DataRoom}
-	rv := a.once(c.Session, decrypting, c.Mechanism, c.Key, &call, c.Encrypted.Data, &output{c.DataRoom, &call.Data})
+	rv := a.once(c, c.Session, decrypting, c.Mechanism, c.Key, &call, c.Encrypted.Data, &output{c.DataRoom, &call.Data})
 	c.Data = call.Data
 	return rv
 }
@@ -56,7 +56,7 @@ func (a *application) DecryptOnce(_ context.Context, c *wire.DecryptOnce) pkcs11
 // DigestOnce is C_DigestInit and C_Digest.
 func (a *application) DigestOnce(_ context.Context, c *wire.DigestOnce) pkcs11.RV {
 	call := wire.Digest{Session: c.Session, Data: c.Data, DigestRoom: c.DigestRoom}
-	rv := a.once(c.Session, digesting, c.Mechanism, 0, &call, c.Data.Data, &output{c.DigestRoom, &call.Digest})
+	rv := a.once(c, c.Session, digesting, c.Mechanism, 0, &call, c.Data.Data, &output{c.DigestRoom, &call.Digest})
 	c.Digest = call.Digest
 	return rv
 }

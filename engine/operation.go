@@ -40,6 +40,7 @@ func (k kind) function() uint64 {
 // An operation is one that an Init began. Its state is kept here, by the
 // standard's rules; a member learns of it when it is needed.
 type operation struct {
+	by        wire.Call // the call that began it
 	kind      kind
 	mechanism pkcs11.Mechanism
 	key       *object // nil for digests
@@ -145,13 +146,13 @@ func (op *operation) abandon() {
 // The first use of a key with a mechanism goes to a member at once, so that
 // what is wrong with it is said here, where PKCS#11 puts it. Later ones are
 // sent together with the data.
-func (a *application) begin(handle uint64, k kind, m pkcs11.Mechanism, keyHandle uint64) pkcs11.RV {
-	_, rv := a.beginOperation(handle, k, m, keyHandle)
+func (a *application) begin(by wire.Call, handle uint64, k kind, m pkcs11.Mechanism, keyHandle uint64) pkcs11.RV {
+	_, rv := a.beginOperation(by, handle, k, m, keyHandle)
 	return rv
 }
 
 // beginOperation is begin for who wants to know of the operation; nil: there is none.
-func (a *application) beginOperation(handle uint64, k kind, m pkcs11.Mechanism, keyHandle uint64) (*operation, pkcs11.RV) {
+func (a *application) beginOperation(by wire.Call, handle uint64, k kind, m pkcs11.Mechanism, keyHandle uint64) (*operation, pkcs11.RV) {
 	s, rv := a.session(handle)
 	if rv != pkcs11.CKR_OK {
 		return nil, rv
@@ -159,7 +160,7 @@ func (a *application) beginOperation(handle uint64, k kind, m pkcs11.Mechanism, 
 	if m.Absent {
 		return nil, s.cancelByInit(k)
 	}
-	op := &operation{kind: k, mechanism: m}
+	op := &operation{by: by, kind: k, mechanism: m}
 	op.mechanism.Parameter = append([]byte(nil), m.Parameter...)
 	if k != digesting {
 		if op.key = s.slot.object(keyHandle); op.key == nil {
@@ -361,7 +362,7 @@ func (sl *slot) replayLimit() int {
 
 // EncryptInit is C_EncryptInit.
 func (a *application) EncryptInit(_ context.Context, c *wire.EncryptInit) pkcs11.RV {
-	op, rv := a.beginOperation(c.Session, encrypting, c.Mechanism, c.Key)
+	op, rv := a.beginOperation(c, c.Session, encrypting, c.Mechanism, c.Key)
 	if op != nil && rv == pkcs11.CKR_OK {
 		c.Returned = wire.Data(op.returned)
 	}
@@ -370,30 +371,30 @@ func (a *application) EncryptInit(_ context.Context, c *wire.EncryptInit) pkcs11
 
 // DecryptInit is C_DecryptInit.
 func (a *application) DecryptInit(_ context.Context, c *wire.DecryptInit) pkcs11.RV {
-	return a.begin(c.Session, decrypting, c.Mechanism, c.Key)
+	return a.begin(c, c.Session, decrypting, c.Mechanism, c.Key)
 }
 
 // DigestInit is C_DigestInit.
 func (a *application) DigestInit(_ context.Context, c *wire.DigestInit) pkcs11.RV {
-	return a.begin(c.Session, digesting, c.Mechanism, 0)
+	return a.begin(c, c.Session, digesting, c.Mechanism, 0)
 }
 
 // SignInit is C_SignInit.
 func (a *application) SignInit(_ context.Context, c *wire.SignInit) pkcs11.RV {
-	return a.begin(c.Session, signing, c.Mechanism, c.Key)
+	return a.begin(c, c.Session, signing, c.Mechanism, c.Key)
 }
 
 // VerifyInit is C_VerifyInit.
 func (a *application) VerifyInit(_ context.Context, c *wire.VerifyInit) pkcs11.RV {
-	return a.begin(c.Session, verifying, c.Mechanism, c.Key)
+	return a.begin(c, c.Session, verifying, c.Mechanism, c.Key)
 }
 
 // SignRecoverInit is C_SignRecoverInit.
 func (a *application) SignRecoverInit(_ context.Context, c *wire.SignRecoverInit) pkcs11.RV {
-	return a.begin(c.Session, signRecovering, c.Mechanism, c.Key)
+	return a.begin(c, c.Session, signRecovering, c.Mechanism, c.Key)
 }
 
 // VerifyRecoverInit is C_VerifyRecoverInit.
 func (a *application) VerifyRecoverInit(_ context.Context, c *wire.VerifyRecoverInit) pkcs11.RV {
-	return a.begin(c.Session, verifyRecovering, c.Mechanism, c.Key)
+	return a.begin(c, c.Session, verifyRecovering, c.Mechanism, c.Key)
 }

@@ -230,7 +230,7 @@ func TestAnInitAndItsCallAreOne(t *testing.T) {
 	keys := []uint64{w.generate(a, s, "1", true), w.generate(a, s, "2", true)}
 	other := w.sign(a, s, keys[1])
 	room := wire.Room{Capacity: 64}
-	op, rv := a.beginOperation(s, signing, pkcs11.Mechanism{}, keys[0]) // as once does
+	op, rv := a.beginOperation(nil, s, signing, pkcs11.Mechanism{}, keys[0]) // as once does
 	if rv != pkcs11.CKR_OK {
 		t.Fatal(rv)
 	}

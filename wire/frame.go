@@ -34,6 +34,7 @@ type Frames struct {
 	out   Encoder
 	oob   []byte // nil: descriptors are not expected beside frames
 	fds   []int  // received beside frames, not taken
+	lost  bool   // the last answer was not sent
 
 	mu       sync.Mutex // guards writing, and working
 	working  bool       // a call is being answered: signs of life are due
@@ -90,6 +91,7 @@ func (f *Frames) ReplyNext(call Call, secret bool) (Call, error) {
 	if len(f.in) > 0 || f.oob != nil { // the next may be there, or bring descriptors
 		if err := f.send(); err != nil {
 			f.release()
+			f.lost = true
 			return nil, io.EOF
 		}
 		return f.next()
@@ -98,6 +100,7 @@ func (f *Frames) ReplyNext(call Call, secret bool) (Call, error) {
 	got, sent, err := f.conn.exchange(f.out.Buf, f.in[:cap(f.in)])
 	f.trim()
 	if err != nil && !sent {
+		f.lost = true
 		err = io.EOF // the peer is gone without the answer
 	}
 	if err != nil {
@@ -106,6 +109,10 @@ func (f *Frames) ReplyNext(call Call, secret bool) (Call, error) {
 	f.in = f.in[:got]
 	return f.next()
 }
+
+// Lost says whether the last call of ReplyNext failed to send the answer: the peer had
+// given up, and takes the call for failed.
+func (f *Frames) Lost() bool { return f.lost }
 
 // next returns the request that follows what was consumed.
 func (f *Frames) next() (Call, error) {
