@@ -60,6 +60,11 @@ func (g *Group) rewrite(jobs []*job, members []*link) (failed error) {
 			for _, l := range w.fresh {
 				g.eraseRaw(l, []byte(w.mine)) // others have settled it meanwhile
 			}
+			for _, c := range w.at {
+				if r, _ := decodeRecord(c.raw); r.By == g.by { // nobody else takes it away
+					g.eraseRaw(c.link, c.raw)
+				}
+			}
 			continue
 		}
 		g.paid(w.entry)

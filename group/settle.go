@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
@@ -119,8 +120,17 @@ func (g *Group) lacking(l *link, jobs []*job, login uint64) (done []*job, err er
 			}
 			// Some of it may be there by another name, or a later change counts; or
 			// it was destroyed since, or its creation is over.
-			if n == 0 && g.anyHas(j.entry, l) && j.age() < fillPatience {
-				continue
+			if n == 0 && g.anyHas(j.entry, l) {
+				if j.age() < fillPatience {
+					continue
+				}
+				still, err := g.lacksInformed(l, j)
+				if err != nil {
+					return done, failureOf(l, err)
+				}
+				if !still {
+					continue
+				}
 			}
 		}
 		if g.shows(l, &j.Identity, login) {
@@ -128,6 +138,31 @@ func (g *Group) lacking(l *link, jobs []*job, login uint64) (done []*job, err er
 		}
 	}
 	return done, nil
+}
+
+// lacksInformed says whether a member lacks the object of a change also when it holds the
+// record: who fills it from one that has not followed either, and knows nothing of the
+// change, hears of it from now on. Who began before is seen.
+func (g *Group) lacksInformed(l *link, j *job) (bool, error) {
+	if !slices.ContainsFunc(j.at, func(c copyOf) bool { return c.link == l }) {
+		mine := g.remainder(j.entry, j.entry.left)
+		rv, err := g.writeRaw(l, []byte(mine))
+		if err != nil {
+			return false, err
+		}
+		if rv == pkcs11.CKR_OK && !g.look([]*job{j}).stands(j.entry, mine) {
+			g.eraseRaw(l, []byte(mine)) // others have settled it meanwhile
+			return false, nil
+		}
+		if rv == pkcs11.CKR_OK {
+			j.at = append(j.at, copyOf{l, []byte(mine)})
+		}
+	}
+	if filled, err := g.isBeingFilled(l); err != nil || filled {
+		return false, err
+	}
+	n, err := g.count(l, &j.Identity)
+	return n == 0, err
 }
 
 // anyHas says whether a member beside l has the object of an event. One that cannot tell

@@ -220,6 +220,27 @@ var stories = []struct {
 		{Deed: "fault", Member: 1, N: 5, Outcome: fake.Beat, RV: pkcs11.CKR_USER_NOT_LOGGED_IN},
 		{Deed: "destroy", Process: 1},
 	}},
+	{name: "a copy from who does not know of a change either, while another compares", rule: "R3", far: true, steps: []step{
+		{Deed: "label", Process: 1},
+		{Deed: "generate"},
+		{Deed: "destroy", Process: 1, Key: 1},
+		{Deed: "twin", Process: 1, Key: 3},
+		{Deed: "kill", N: 17},
+		{Deed: "bring", Key: 1, With: true},
+		{Deed: "generate", Process: 1, With: true},
+		{Deed: "down"},
+		{Deed: "destroy", Process: 1, Key: 1, With: true},
+		{Deed: "generate", Process: 1},
+		{Deed: "down", Member: 2},
+		{Deed: "kill", Process: 1, N: 20},
+		{Deed: "destroy", Process: 1, Key: 1},
+		{Deed: "label", Process: 1, Key: 3},
+		{Deed: "destroy", Key: 2},
+		{Deed: "down"},
+		{Deed: "kill", N: 1},
+		{Deed: "destroy", Process: 1, Key: 2},
+		{Deed: "down", Process: 1},
+	}},
 }
 
 // TestStories tells each of the stories a few times, since the order of goroutines is
