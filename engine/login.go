@@ -56,13 +56,20 @@ func (s *session) login(kind uint64, pin pkcs11.PIN) pkcs11.RV {
 	case user != nobody:
 		return pkcs11.CKR_USER_ANOTHER_ALREADY_LOGGED_IN
 	}
-	rv := sl.group.Login(kind, pin)
-	if rv == pkcs11.CKR_OK {
-		sl.mu.Lock()
-		sl.user = int(kind)
-		sl.mu.Unlock()
+	if rv := sl.group.Login(kind, pin); rv != pkcs11.CKR_OK {
+		return rv
 	}
-	return rv
+	sl.mu.Lock()
+	open := sl.sessions > 0
+	if open {
+		sl.user = int(kind)
+	}
+	sl.mu.Unlock()
+	if !open { // the last one was closed meanwhile, and a login ends with that (field-F7)
+		sl.group.Logout()
+		return pkcs11.CKR_SESSION_CLOSED
+	}
+	return pkcs11.CKR_OK
 }
 
 // ownPINPad is whether a member takes its PIN by a path of its own.

@@ -46,6 +46,40 @@ func TestLastSessionEndsTheLogin(t *testing.T) {
 	w.loggedIn(a)
 }
 
+// Field-F7: the last session is closed while its C_Login is under way. Who opens one later
+// is not logged in.
+func TestLastSessionIsClosedDuringTheLogin(t *testing.T) {
+	w := begin(t, 1)
+	a := w.application()
+	s := w.open(a, pkcs11.CKF_RW_SESSION)
+	working, goOn := make(chan struct{}), make(chan struct{})
+	w.members["a"].Script(func(c wire.Call) fake.Outcome {
+		if c.Number() == wire.NumberLogin {
+			working <- struct{}{}
+			<-goOn
+		}
+		return fake.Answered
+	})
+	done := make(chan pkcs11.RV)
+	go func() {
+		c := wire.Login{Session: s, User: pkcs11.CKU_USER, Pin: pkcs11.PIN(pin)}
+		wire.DispatchCryptoki(t.Context(), a, &c)
+		done <- c.RV
+	}()
+	<-working
+	w.members["a"].Script(nil)
+	w.call(a, &wire.CloseSession{Session: s}, pkcs11.CKR_OK)
+	close(goOn)
+	if rv := <-done; rv != pkcs11.CKR_SESSION_CLOSED {
+		t.Errorf("C_Login: %v", rv)
+	}
+	info := wire.GetSessionInfo{Session: w.open(a, pkcs11.CKF_RW_SESSION)}
+	w.call(a, &info, pkcs11.CKR_OK)
+	if info.Info.State != pkcs11.CKS_RW_PUBLIC_SESSION {
+		t.Errorf("a session that was opened later is in state %d", info.Info.State)
+	}
+}
+
 func TestLoginRules(t *testing.T) {
 	w := begin(t, 3)
 	a := w.application()
