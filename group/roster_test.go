@@ -237,3 +237,35 @@ func TestForgottenToken(t *testing.T) {
 		})
 	}
 }
+
+// K5: the same on a token that needs no login, for a process that never logs in.
+func TestLastMemberRemembersTheOthersWithoutALogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		members := three()[:2]
+		for _, m := range members {
+			m.Token.NeedsNoLogin()
+		}
+		p := launch(t, members, nil)
+		b := p.bench(t, members)
+		b.login()
+		gone, _ := b.generate("gone")
+		p.end()
+
+		alone := launch(t, members[:1], nil)
+		alone.bench(t, members[:1]).destroyKey(gone)
+		alone.end()
+
+		b = launch(t, members, nil).bench(t, members)
+		b.login()
+		for i := range members {
+			b.await(i, Ready)
+		}
+		time.Sleep(3 * time.Minute)
+		b.equal(0)
+		for _, m := range members {
+			if m.Token.JournalLength() > 0 {
+				t.Errorf("member %s: journal %v", m.Name(), m.Token.Journal())
+			}
+		}
+	})
+}
