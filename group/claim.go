@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
@@ -30,6 +31,9 @@ const (
 // leaveClaims leaves claims for those changes of a batch that a member seems to have to follow.
 // A token that takes no record goes without.
 func (g *Group) leaveClaims(b *batch, l *link) error {
+	if l.useOnly() {
+		return nil
+	}
 	var todo []record
 	for _, j := range b.jobs {
 		if find := b.seen[at{l, j.entry}]; j.Op == opChange && find != nil && len(find.Found) > 0 {
@@ -39,8 +43,13 @@ func (g *Group) leaveClaims(b *batch, l *link) error {
 	for part := range slices.Chunk(todo, claimEvents) {
 		c := record{Op: opClaim, Time: after(time.Time{}), By: g.by, Doing: part}.pending([]string{})
 		g.claims(c.event(), true)
-		b.claims = append(b.claims, copyOf{l, c.encode()})
-		if _, err := g.writeRecord(l, c); err != nil {
+		rv, err := g.writeRecord(l, c)
+		if err != nil || rv == pkcs11.CKR_OK { // of a lost answer nobody knows
+			b.claims = append(b.claims, copyOf{l, c.encode()})
+		} else {
+			g.claims(c.event(), false)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -97,6 +106,9 @@ func (g *Group) mendClaims(entries []*entry, members []*link) (did bool, failed 
 			continue
 		}
 		for _, c := range e.at {
+			if c.link.useOnly() {
+				continue // it is for who may change it
+			}
 			mended, err := g.mend(e, c.link, entries, members)
 			failed = errors.Join(failed, err)
 			if mended {

@@ -63,7 +63,12 @@ type record struct {
 	Settled time.Time `json:"settled,omitzero"`
 }
 
-func (r record) String() string { return r.Op + " " + describe(&r.Identity) }
+func (r record) String() string {
+	if r.Op == opClaim && len(r.Doing) > 0 {
+		return fmt.Sprintf("%s: a process carries out %v, and %d more", r.Op, r.Doing[0], len(r.Doing)-1)
+	}
+	return r.Op + " " + describe(&r.Identity)
+}
 
 // pending returns the record with the members that are to follow.
 func (r record) pending(members []string) record {
