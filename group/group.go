@@ -120,6 +120,7 @@ func (g *Group) Close() {
 		if s.link != nil {
 			links = append(links, s.link)
 		}
+		s.doubt.wipe()
 	}
 	if g.user != nil {
 		g.user.pin.Wipe()

@@ -243,6 +243,9 @@ func (g *Group) restore(s *seat, l *link) error {
 			return err
 		}
 	}
+	if err := g.settlePIN(l); err != nil {
+		return err
+	}
 	if err := g.follow(s, l); err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type link struct {
 
 	// entered: the token was given a login in this connection.
 	entered atomic.Bool
+	proven  atomic.Bool // it has taken a PIN on this connection after a wrong try of ours
 
 	// used counts the calls under way and the sessions that are held.
 	used atomic.Int64

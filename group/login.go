@@ -300,7 +300,7 @@ func (g *Group) followAs(l *link, generation, kind uint64, pin pkcs11.PIN) error
 
 // hasSeenWrong says whether a token has seen a wrong PIN since the last right one.
 func (g *Group) hasSeenWrong(l *link, kind uint64) (bool, error) {
-	if kind != pkcs11.CKU_USER {
+	if kind != pkcs11.CKU_USER || l.proven.Swap(false) {
 		return false, nil
 	}
 	var info wire.GetTokenInfo

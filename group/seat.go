@@ -39,6 +39,7 @@ type seat struct {
 	owing       bool            // it has objects for another member that could not take them yet
 	login       uint64          // the group's login that this member has; see login.go
 	padAsked    uint64          // the login for which its own PIN pad was asked last; see pad.go
+	doubt       *pinDoubt       // a PIN that it may have; see pin.go
 	told        map[string]bool // events that could not be settled on it, and that was said
 }
 

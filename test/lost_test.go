@@ -277,3 +277,59 @@ func (a *app) everywhere(label string, want int) {
 		})
 	}
 }
+
+// G7; field-F4: a member's process ends while it changes the PIN, before or after its
+// token acted. All members have the old PIN then, or all the new one.
+func TestAnswerToSetPINIsLost(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
+	w := newWorld(t, 3)
+	lost := map[string]string{}
+	for _, member := range w.Members {
+		lost[member] = t.TempDir()
+		w.odd(member, "ODD_LOST="+lost[member])
+	}
+	a := w.login()
+	for _, loser := range w.Members {
+		for _, when := range []string{"before", "after"} {
+			armed := filepath.Join(lost[loser], "C_SetPIN")
+			w.must(os.WriteFile(armed, []byte(when), 0o600))
+			err := a.SetPIN(a.s, w.PIN, "5678")
+			if _, missed := os.Stat(armed); missed == nil {
+				t.Errorf("member %s did not change its PIN: this is no test", loser)
+			}
+			w.must(w.Ready())
+			want := w.PIN
+			if err == nil {
+				want = "5678"
+			}
+			for _, member := range w.Members {
+				if pin := w.pinOf(member, w.PIN, "5678"); pin != want {
+					t.Errorf("lost by %s %s it acted: C_SetPIN: %v, and member %s has the PIN %q", loser, when, err, member, pin)
+				}
+			}
+			if err == nil {
+				w.must(a.SetPIN(a.s, "5678", w.PIN))
+			}
+		}
+	}
+}
+
+// pinOf is which of two PINs a member's token has.
+func (w *world) pinOf(member string, pins ...string) string {
+	w.t.Helper()
+	name, value, _ := strings.Cut(w.Bare(member), "=")
+	w.t.Setenv(name, value)
+	k, err := token.Open(w.SoftHSM, w.Token)
+	w.must(err)
+	defer k.Close()
+	s, err := k.Session()
+	w.must(err)
+	for _, pin := range pins {
+		if k.Ctx.Login(s, p11.CKU_USER, pin) == nil {
+			return pin
+		}
+	}
+	return ""
+}

@@ -266,9 +266,12 @@ func (s *session) Login(_ context.Context, c *wire.Login) pkcs11.RV {
 }
 
 func (s *session) SetPIN(_ context.Context, c *wire.SetPIN) pkcs11.RV {
+	s.life.token.logins++
 	if string(c.Old) != s.life.token.pin {
+		s.life.token.wrong = true
 		return pkcs11.CKR_PIN_INCORRECT
 	}
+	s.life.token.wrong = false
 	s.life.token.pin = string(c.New)
 	return pkcs11.CKR_OK
 }

@@ -88,6 +88,7 @@ LOSES(C_VerifyFinal, (CK_SESSION_HANDLE s, CK_BYTE *in, CK_ULONG n), (s, in, n))
 
 LOSES(C_SetAttributeValue, (CK_SESSION_HANDLE s, CK_OBJECT_HANDLE o, CK_ATTRIBUTE *t, CK_ULONG n), (s, o, t, n))
 LOSES(C_DestroyObject, (CK_SESSION_HANDLE s, CK_OBJECT_HANDLE o), (s, o))
+LOSES(C_SetPIN, (CK_SESSION_HANDLE s, CK_UTF8CHAR *old, CK_ULONG n, CK_UTF8CHAR *new, CK_ULONG m), (s, old, n, new, m))
 
 /* What a process adds to the number of each slot. */
 static CK_SLOT_ID added(void) { return getenv("ODD_SLOTS") ? 1000000 + (CK_SLOT_ID)getpid() : 0; }
@@ -271,6 +272,7 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST **out)
 	list.C_VerifyFinal = odd_C_VerifyFinal;
 	list.C_SetAttributeValue = odd_C_SetAttributeValue;
 	list.C_DestroyObject = odd_C_DestroyObject;
+	list.C_SetPIN = odd_C_SetPIN;
 	list.C_GetSlotList = slot_list;
 	list.C_GetSlotInfo = slot_info;
 	list.C_GetTokenInfo = token_info;
