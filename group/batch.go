@@ -44,6 +44,8 @@ type at struct {
 type job struct {
 	*entry
 	left []string // who has not confirmed
+	// informed are records that were written on members that lack its object (settle.go).
+	informed []copyOf
 	// only is who follows it alone, and its records stay: somebody else is at it.
 	only *link
 	// heeded: its records are for somebody who may manage keys on all members.

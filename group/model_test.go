@@ -119,8 +119,8 @@ func TestHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steady := rapid.Bool().Draw(rt, "a member never fails")
 		// A standby that is far away (S1) is for -rapid.checks: what random histories
-		// showed is in TestStories, and one of some 5 000 still fails, where searches
-		// hide objects that are there twice (docs/recovery.md).
+		// showed is in TestStories, and one of some 4 000 still failed when they were last
+		// run (docs/recovery.md).
 		far := rapid.Bool().Draw(rt, "a standby is far away") && asked
 		steps := drawSteps(rt, steady)
 		var w *world

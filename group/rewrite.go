@@ -60,10 +60,8 @@ func (g *Group) rewrite(jobs []*job, members []*link) (failed error) {
 			for _, l := range w.fresh {
 				g.eraseRaw(l, []byte(w.mine)) // others have settled it meanwhile
 			}
-			for _, c := range w.at {
-				if r, _ := decodeRecord(c.raw); r.By == g.by { // nobody else takes it away
-					g.eraseRaw(c.link, c.raw)
-				}
+			for _, c := range w.informed {
+				g.eraseRaw(c.link, c.raw) // nobody else takes it away
 			}
 			continue
 		}

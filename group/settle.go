@@ -155,7 +155,7 @@ func (g *Group) lacksInformed(l *link, j *job) (bool, error) {
 			return false, nil
 		}
 		if rv == pkcs11.CKR_OK {
-			j.at = append(j.at, copyOf{l, []byte(mine)})
+			j.at, j.informed = append(j.at, copyOf{l, []byte(mine)}), append(j.informed, copyOf{l, []byte(mine)})
 		}
 	}
 	if filled, err := g.isBeingFilled(l); err != nil || filled {
