@@ -41,12 +41,12 @@ func TestAPatrolIsNoSignThatATokenWorks(t *testing.T) {
 		})
 		time.Sleep(10 * interval)
 		mu.Lock()
-		due := probed.Add(interval)
+		never, due := probed.IsZero(), probed.Add(interval)
 		for due.Before(time.Now().Add(interval / 4)) {
 			due = due.Add(interval)
 		}
 		mu.Unlock()
-		if probed.IsZero() {
+		if never {
 			t.Fatal("it was never probed")
 		}
 		time.Sleep(time.Until(due) - interval/4)
