@@ -58,6 +58,7 @@ type Group struct {
 	quiet     int                  // members that are becoming ready, for which changes wait
 	watched   map[string]time.Time // records of processes that fill a member, and since when they stand
 	claimed   map[string]bool      // claims that this process is at (claim.go)
+	fresh     map[string]time.Time // others' records by member, and since when they are seen (rewrite.go)
 	fills     map[string]bool      // which of them are this process's own
 	comparing bool                 // it is some member's turn to be compared
 	roster    map[string]bool      // serial numbers of all tokens that were ever in sync

@@ -21,7 +21,7 @@ import (
 type sight struct {
 	group *Group
 	of    map[*link]map[string][]copyOf
-	blind map[*link]bool // they could not tell
+	blind map[*link]bool // they could not tell, or had no login, without which they show none
 }
 
 // look reads the journals that events were read in, and those of others.
@@ -34,13 +34,18 @@ func (g *Group) look(jobs []*job, others ...*link) *sight {
 			}
 		}
 	}
+	logins := make([]uint64, len(links))
+	for i, l := range links {
+		logins[i] = g.loginOf(l)
+	}
 	s := &sight{g, make(map[*link]map[string][]copyOf), make(map[*link]bool)}
 	for i, told := range g.readAll(links) {
 		of := make(map[string][]copyOf)
 		for k, r := range told.records {
 			of[r.event()] = append(of[r.event()], told.copies[k])
 		}
-		s.of[links[i]], s.blind[links[i]] = of, told.err != nil
+		l, lookedIn := links[i], logins[i] != 0 && logins[i] == g.loginOf(links[i])
+		s.of[l], s.blind[l] = of, told.err != nil || !lookedIn && !l.needsNone()
 	}
 	return s
 }

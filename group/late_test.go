@@ -272,3 +272,58 @@ func TestDestroyedOnItsWay(t *testing.T) {
 		})
 	}
 }
+
+// K5: another process's record of what is left to do is relied on only when that process
+// has had the time to find that it was too late, and to take its record back. Until then
+// both stand; then one is enough.
+func TestAFreshRecordIsNotReliedOn(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		members := three()
+		b := launch(t, members, nil).bench(t, members)
+		b.login()
+		for i := range members {
+			b.await(i, Ready)
+		}
+		links := b.g.readyBut(nil)
+		event := record{Op: opDestroy, Time: after(time.Time{}), Identity: identityOf("gone")}
+		theirs := event.pending([]string{"serial-c"})
+		theirs.By = "ANOTHER"
+		for _, r := range []record{event.pending([]string{"serial-b", "serial-c"}), theirs} {
+			if rv, err := b.g.writeRecord(links[0], r); err != nil || rv != 0 {
+				t.Fatal(rv, err)
+			}
+		}
+		rewrite := func() map[string]int {
+			t.Helper()
+			entries, err := b.g.journal(links)
+			if err != nil || len(entries) != 1 {
+				t.Fatal(entries, err)
+			}
+			if err := b.g.rewrite([]*job{{entry: entries[0], left: []string{"serial-c"}}}, links); err != nil {
+				t.Fatal(err)
+			}
+			has := make(map[string]int)
+			for _, m := range members {
+				for _, text := range m.Token.Journal() {
+					r, _ := decodeRecord([]byte(text))
+					has[m.Name()+" "+r.By]++
+				}
+			}
+			return has
+		}
+		mine := b.g.by
+		for i := range 2 {
+			if has := rewrite(); len(has) != 4 || has["a ANOTHER"] != 1 || has["a "+mine] != 1 || has["b "+mine] != 1 || has["c "+mine] != 1 {
+				t.Errorf("time %d: %v", i, has)
+			}
+		}
+		b.g.mu.Lock()
+		for where, since := range b.g.fresh {
+			b.g.fresh[where] = since.Add(-claimPatience)
+		}
+		b.g.mu.Unlock()
+		if has := rewrite(); len(has) != 3 || has["a ANOTHER"]+has["a "+mine] != 1 {
+			t.Errorf("when it is firm: %v", has)
+		}
+	})
+}

@@ -5,6 +5,7 @@ package group
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
@@ -13,10 +14,13 @@ import (
 // Several hosts rewrite the records of one event at once. What keeps them from taking
 // each other's away: on each member one record of the present state is enough, whoever
 // wrote it; a process writes none but its own; and of several everybody keeps the same.
+// Who wrote one may still find that he was too late, and take it back: until it is firm
+// nobody relies on it but he, and nobody removes it.
 
 // A rewriting is the record of an event on its way to its present state.
 type rewriting struct {
 	*job
+	stays bool             // it is not over
 	kept  map[*link]string // what stays, by member
 	mine  string
 	fresh []*link // that mine was just written on
@@ -74,7 +78,7 @@ func (g *Group) rewrite(jobs []*job, members []*link) (failed error) {
 // put writes the present record of an event on the members that do not have it. It is
 // false if none has it then.
 func (g *Group) put(w *rewriting, members []*link, lost map[*link]bool, fail func(*link, error)) bool {
-	w.kept, w.mine = w.standing(w.left), g.remainder(w.entry, w.left)
+	w.stays, w.kept, w.mine = true, g.standing(w.entry, w.left), g.remainder(w.entry, w.left)
 	written := 0
 	for _, l := range members {
 		if w.kept[l] != "" {
@@ -101,7 +105,7 @@ func (g *Group) put(w *rewriting, members []*link, lost map[*link]bool, fail fun
 // eraseOlder removes the records of an event that say what is over.
 func (g *Group) eraseOlder(w *rewriting, lost map[*link]bool, fail func(*link, error)) {
 	for _, c := range w.at {
-		if string(c.raw) == w.kept[c.link] || lost[c.link] {
+		if string(c.raw) == w.kept[c.link] || lost[c.link] || w.stays && isPresent(c, w.left) && !g.isFirm(c) {
 			continue
 		}
 		erase := wire.Unrecord{Record: c.raw}
@@ -128,13 +132,12 @@ func (g *Group) remainder(e *entry, left []string) string {
 }
 
 // standing is the record of an event in its present state that each member has, if it
-// has one. Of several it is the first in the order of their bytes, so that all who see
-// them keep the same: the order in which members and records are read is not.
-func (e *entry) standing(left []string) map[*link]string {
+// has one that is firm. Of several it is the first in the order of their bytes, so that all
+// who see them keep the same: the order in which members and records are read is not.
+func (g *Group) standing(e *entry, left []string) map[*link]string {
 	has := make(map[*link]string)
 	for _, c := range e.at {
-		r, _ := decodeRecord(c.raw)
-		if r.Open || !slices.Equal(r.Pending, left) || len(left) == 0 && r.Settled.IsZero() {
+		if !isPresent(c, left) || !g.isFirm(c) {
 			continue
 		}
 		if first := has[c.link]; first == "" || string(c.raw) < first {
@@ -142,6 +145,33 @@ func (e *entry) standing(left []string) map[*link]string {
 		}
 	}
 	return has
+}
+
+// isPresent says whether a record is of the state in which those who are left have not
+// confirmed.
+func isPresent(c copyOf, left []string) bool {
+	r, _ := decodeRecord(c.raw)
+	return !r.Open && slices.Equal(r.Pending, left) && (len(left) > 0 || !r.Settled.IsZero())
+}
+
+// isFirm says whether a record stays until somebody has reason to remove it: it is this
+// process's own, or stands for so long that its writer has looked whether he was in time.
+func (g *Group) isFirm(c copyOf) bool {
+	if r, _ := decodeRecord(c.raw); r.By == "" || r.By == g.by {
+		return true
+	}
+	where := c.link.seat.serialNow(g) + " " + string(c.raw)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	since, known := g.fresh[where]
+	switch {
+	case known:
+		return time.Since(since) >= claimPatience
+	case g.fresh == nil || len(g.fresh) >= mostTold:
+		g.fresh = make(map[string]time.Time) // those in it have to stand as long once more
+	}
+	g.fresh[where] = time.Now()
+	return false
 }
 
 // untaken says, once for a member, that the journal of a member does not take a
