@@ -119,7 +119,7 @@ func TestHistories(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steady := rapid.Bool().Draw(rt, "a member never fails")
 		// A standby that is far away (S1) is for -rapid.checks: what random histories
-		// showed is in TestStories, and one of some 4 000 still failed when they were last
+		// showed is in TestStories, and one of some 9 000 still failed when they were last
 		// run (docs/recovery.md).
 		far := rapid.Bool().Draw(rt, "a standby is far away") && asked
 		steps := drawSteps(rt, steady)
