@@ -105,7 +105,7 @@ func (g *Group) put(w *rewriting, members []*link, lost map[*link]bool, fail fun
 // eraseOlder removes the records of an event that say what is over.
 func (g *Group) eraseOlder(w *rewriting, lost map[*link]bool, fail func(*link, error)) {
 	for _, c := range w.at {
-		if string(c.raw) == w.kept[c.link] || lost[c.link] || w.stays && isPresent(c, w.left) && !g.isFirm(c) {
+		if string(c.raw) == w.kept[c.link] || lost[c.link] || w.stays && g.isFresh(c, w.left) {
 			continue
 		}
 		erase := wire.Unrecord{Record: c.raw}
@@ -137,7 +137,7 @@ func (g *Group) remainder(e *entry, left []string) string {
 func (g *Group) standing(e *entry, left []string) map[*link]string {
 	has := make(map[*link]string)
 	for _, c := range e.at {
-		if !isPresent(c, left) || !g.isFirm(c) {
+		if r, _ := decodeRecord(c.raw); !r.isPresent(left) || !g.isFirm(c, &r) {
 			continue
 		}
 		if first := has[c.link]; first == "" || string(c.raw) < first {
@@ -149,15 +149,20 @@ func (g *Group) standing(e *entry, left []string) map[*link]string {
 
 // isPresent says whether a record is of the state in which those who are left have not
 // confirmed.
-func isPresent(c copyOf, left []string) bool {
-	r, _ := decodeRecord(c.raw)
+func (r *record) isPresent(left []string) bool {
 	return !r.Open && slices.Equal(r.Pending, left) && (len(left) > 0 || !r.Settled.IsZero())
+}
+
+// isFresh says whether a record is of that state, and not firm.
+func (g *Group) isFresh(c copyOf, left []string) bool {
+	r, _ := decodeRecord(c.raw)
+	return r.isPresent(left) && !g.isFirm(c, &r)
 }
 
 // isFirm says whether a record stays until somebody has reason to remove it: it is this
 // process's own, or stands for so long that its writer has looked whether he was in time.
-func (g *Group) isFirm(c copyOf) bool {
-	if r, _ := decodeRecord(c.raw); r.By == "" || r.By == g.by {
+func (g *Group) isFirm(c copyOf, r *record) bool {
+	if r.By == "" || r.By == g.by {
 		return true
 	}
 	where := c.link.seat.serialNow(g) + " " + string(c.raw)

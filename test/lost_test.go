@@ -78,6 +78,17 @@ func (a *app) creator() *creator {
 	return o
 }
 
+// newLosingWorld is a world whose members' processes end in a call that is armed: by a file
+// of the function's name in the folder lost, which says "before" or "after" the token acts.
+func newLosingWorld(t *testing.T, members int) (w *world, lost string) {
+	t.Helper()
+	w, lost = newWorld(t, members), t.TempDir()
+	for _, member := range w.Members {
+		w.odd(member, "ODD_LOST="+lost)
+	}
+	return w, lost
+}
+
 // K1, K4, F4; field-C9: a member's process ends in the middle of a creation, before or
 // after its token acted. Whichever creating call and whichever step of it: the
 // application gets its key, and in the end there is one on every member.
@@ -85,11 +96,7 @@ func TestAnswerToACreationIsLost(t *testing.T) {
 	if !inProcess(t) {
 		return
 	}
-	w := newWorld(t, 3)
-	lost := t.TempDir()
-	for _, member := range w.Members {
-		w.odd(member, "ODD_LOST="+lost)
-	}
+	w, lost := newLosingWorld(t, 3)
 	a := w.login()
 	keys := a.creator()
 	var labels []string
@@ -164,11 +171,7 @@ func TestAnswerToAChangeIsLost(t *testing.T) {
 	if !inProcess(t) {
 		return
 	}
-	w := newWorld(t, 3)
-	lost := t.TempDir()
-	for _, member := range w.Members {
-		w.odd(member, "ODD_LOST="+lost)
-	}
+	w, lost := newLosingWorld(t, 3)
 	a := w.login()
 	keys := a.creator()
 	lose := func(function, when string, call func() error) {
@@ -226,11 +229,7 @@ func TestAnInvalidHandleThatIsNone(t *testing.T) {
 	if !inProcess(t) {
 		return
 	}
-	w := newWorld(t, 2)
-	lost := t.TempDir()
-	for _, member := range w.Members {
-		w.odd(member, "ODD_LOST="+lost)
-	}
+	w, lost := newLosingWorld(t, 2)
 	a := w.login()
 	keys := a.creator()
 	calls := map[string]func() error{

@@ -188,11 +188,7 @@ func TestAnswerToAPartIsLost(t *testing.T) {
 	if !inProcess(t) {
 		return
 	}
-	w := newWorld(t, 3)
-	lost := t.TempDir()
-	for _, member := range w.Members {
-		w.odd(member, "ODD_LOST="+lost)
-	}
+	w, lost := newLosingWorld(t, 3)
 	a := w.login()
 	for i := range 3 { // so that the members number their keys unlike
 		_, _, err := a.Secret(a.s, p11.CKK_AES, true, token.Label(fmt.Sprint("other ", i)))
