@@ -356,14 +356,16 @@ func full(rv pkcs11.RV) bool {
 	return rv == pkcs11.CKR_DEVICE_MEMORY || rv == pkcs11.CKR_TOKEN_WRITE_PROTECTED
 }
 
-// uproot removes token objects of a creation that failed half-way. A member
-// that cannot be reached for it is told by the journal.
+// uproot removes token objects of a creation that failed half-way. A member that
+// cannot be reached for it, or that is not connected as it was when it got them, is
+// told by the journal.
 func (g *Group) uproot(p *Place, sprouts []*sprout) {
 	for _, s := range sprouts {
-		switch {
-		case len(s.identity.Fingerprint) == 0:
-		case len(s.at) > 0:
-			g.destroy(s.identity, 0, func(p *Place, stale uint64) (uint64, pkcs11.RV, error) {
+		if len(s.identity.Fingerprint) == 0 || len(s.at)+len(s.unsure) == 0 {
+			continue
+		}
+		if len(s.at) > 0 {
+			rv := g.destroy(s.identity, 0, func(p *Place, stale uint64) (uint64, pkcs11.RV, error) {
 				for _, at := range s.at {
 					if at.Seat == p.Seat() && at.Epoch == p.Epoch() && at.Object != stale {
 						return at.Object, pkcs11.CKR_OK, nil
@@ -371,9 +373,12 @@ func (g *Group) uproot(p *Place, sprouts []*sprout) {
 				}
 				return 0, 0, ErrElsewhere
 			})
-		case len(s.unsure) > 0:
-			gone := record{Op: opDestroy, Identity: s.identity, Twins: s.twins, Time: after(time.Time{})}
-			g.leaveRecord(g.readyBut(p.seat), gone.pending(g.names(func(other *seat) bool { return s.unsure[other] })))
+			if rv == pkcs11.CKR_OK || blame(rv, true) == request {
+				continue
+			}
 		}
+		// Others may have copied it by now.
+		gone := record{Op: opDestroy, Identity: s.identity, Twins: s.twins, Time: after(time.Time{})}
+		g.leaveRecord(g.readyBut(nil), gone.pending(g.all()))
 	}
 }

@@ -241,6 +241,13 @@ var stories = []struct {
 		{Deed: "destroy", Process: 1, Key: 2},
 		{Deed: "down", Process: 1},
 	}},
+	{name: "a creation that failed leaves nothing on members that are connected anew", rule: "K4", far: true, steps: []step{
+		{Deed: "generate"},
+		{Deed: "down", Member: 1},
+		{Deed: "fault", N: 9, Outcome: fake.LostAfter},
+		{Deed: "fault", Member: 2, N: 1, Outcome: fake.LostAfter},
+		{Deed: "pair"},
+	}},
 }
 
 // TestStories tells each of the stories a few times, since the order of goroutines is
