@@ -189,7 +189,12 @@ func (g *Group) followAll(b *batch, l *link, members []*link, login uint64, budg
 		now := g.look(changed, l)
 		for _, j := range changed {
 			if j.late = !now.waitsFor(l, j.entry); j.late {
-				err := g.undoLate(l, j.entry, g.upToDate(l, j.entry, members))
+				from := g.upToDate(l, j.entry, members)
+				if len(from) == 0 && b.hasClaim(l, j.entry) {
+					mended = false // the claim stays until somebody is there to compare with
+					continue
+				}
+				err := g.undoLate(l, j.entry, from)
 				failed, mended = errors.Join(failed, err), mended && err == nil
 				continue
 			}

@@ -56,6 +56,14 @@ func (g *Group) leaveClaims(b *batch, l *link) error {
 	return nil
 }
 
+// hasClaim says whether a claim about an event stands on a member.
+func (b *batch) hasClaim(l *link, e *entry) bool {
+	return slices.ContainsFunc(b.claims, func(c copyOf) bool {
+		r, _ := decodeRecord(c.raw)
+		return c.link == l && slices.ContainsFunc(r.Doing, func(r record) bool { return r.event() == e.event() })
+	})
+}
+
 // takeClaims removes the claims of a batch from a member. What could not be mended is left to
 // who finds them.
 func (g *Group) takeClaims(b *batch, l *link, done bool) {

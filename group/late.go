@@ -133,12 +133,12 @@ func (g *Group) copyValues(l, other *link, e *entry) error {
 }
 
 // upToDate are the members beside l which no record about the object of an event waits
-// for, once no change of it is under way.
+// for, nor one of the event itself, once no change of it is under way.
 func (g *Group) upToDate(l *link, e *entry, members []*link) (out []*link) {
 	waiting := make(map[*link]bool)
 	for _, other := range g.awaitRivals(e, members) {
 		for _, m := range members {
-			waiting[m] = waiting[m] || other.concerns(&e.Identity) && other.event() != e.event() && other.waits(g, m)
+			waiting[m] = waiting[m] || other.concerns(&e.Identity) && other.waits(g, m)
 		}
 	}
 	for _, m := range members {

@@ -248,6 +248,22 @@ var stories = []struct {
 		{Deed: "fault", Member: 2, N: 1, Outcome: fake.LostAfter},
 		{Deed: "pair"},
 	}},
+	{name: "who waits for a change himself is no source of what came after it", rule: "K5", far: true, steps: []step{
+		{Deed: "fault", Member: 2, Outcome: fake.LostAfter, RV: pkcs11.CKR_SESSION_HANDLE_INVALID},
+		{Deed: "label", Key: 1},
+		{Deed: "freeze", Member: 1},
+		{Deed: "kill", N: 25},
+		{Deed: "pair", With: true},
+		{Deed: "up"},
+		{Deed: "generate", Process: 1},
+		{Deed: "label", Key: 4, With: true},
+		{Deed: "fault", Process: 1, Member: 1, Outcome: fake.LostBefore, RV: pkcs11.CKR_DEVICE_ERROR},
+		{Deed: "twin", Process: 1, Key: 3},
+		{Deed: "kill", N: 3},
+		{Deed: "up", Member: 1},
+		{Deed: "down", Member: 1},
+		{Deed: "random"},
+	}},
 }
 
 // TestStories tells each of the stories a few times, since the order of goroutines is
