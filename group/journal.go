@@ -295,6 +295,16 @@ func (e *entry) waits(g *Group, l *link) bool {
 	return slices.ContainsFunc(e.left, func(name string) bool { return g.called(l.seat, name) })
 }
 
+// asks is waits for each record of the event taken by itself, whatever the others say: the
+// last of them that is left, since another process is just removing them, would have it
+// carried out once more.
+func (e *entry) asks(g *Group, l *link) bool {
+	return e.waits(g, l) || slices.ContainsFunc(e.at, func(c copyOf) bool {
+		r, _ := decodeRecord(c.raw)
+		return (&entry{left: r.Pending}).waits(g, l)
+	})
+}
+
 // called says whether a name in a record means a member.
 func (g *Group) called(s *seat, name string) bool {
 	return name == s.serialNow(g) || name == "@"+s.member.Name()

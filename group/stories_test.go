@@ -264,6 +264,15 @@ var stories = []struct {
 		{Deed: "down", Member: 1},
 		{Deed: "random"},
 	}},
+	{name: "the last record that is left of a change says less than all did together", rule: "K5", steady: true, far: true, steps: []step{
+		{Deed: "pair", Process: 1},
+		{Deed: "freeze", Member: 1},
+		{Deed: "label", Key: 4},
+		{Deed: "label", Process: 1, Key: 4},
+		{Deed: "fault", Member: 1, N: 1, Outcome: fake.Hang},
+		{Deed: "up"},
+		{Deed: "fault", Member: 1, N: 11, Outcome: fake.Beat},
+	}},
 }
 
 // TestStories tells each of the stories a few times, since the order of goroutines is

@@ -86,7 +86,7 @@ func (g *Group) mustWait(c *change) bool {
 	}
 	return slices.ContainsFunc(entries, func(e *entry) bool {
 		return g.isClaimed(e, c.intent.Identity) || e.event() != c.intent.event() && e.concerns(&c.intent.Identity) &&
-			(!c.settled || g.underWay(e) || !e.Time.Before(c.intent.Time) || slices.ContainsFunc(ready, func(l *link) bool { return e.waits(g, l) }))
+			(!c.settled || g.underWay(e) || !e.Time.Before(c.intent.Time) || slices.ContainsFunc(ready, func(l *link) bool { return e.asks(g, l) }))
 	})
 }
 
@@ -108,7 +108,7 @@ func (g *Group) behind(c *change, entries []*entry, overtakes bool) (seats []*se
 			continue
 		}
 		for _, l := range e.among {
-			if e.waits(g, l) {
+			if e.asks(g, l) {
 				seats = append(seats, l.seat)
 			}
 		}
