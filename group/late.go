@@ -53,9 +53,10 @@ func (g *Group) look(jobs []*job, others ...*link) *sight {
 // stands says whether a record of the event still stands wherever it was read, besides
 // mine that was written since: one that is gone somewhere was settled by another
 // process, which may not have come to the others yet. A member that cannot tell says
-// nothing against it.
+// nothing against it; but somebody must say that it stands.
 func (s *sight) stands(e *entry, mine string) bool {
-	return s.everywhere(e, nil, func(now copyOf) bool {
+	told := len(e.at) == 0 || slices.ContainsFunc(e.at, func(c copyOf) bool { return !s.blind[c.link] })
+	return told && s.everywhere(e, nil, func(now copyOf) bool {
 		return string(now.raw) != mine || slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link == now.link && string(c.raw) == mine })
 	})
 }

@@ -38,6 +38,9 @@ func (g *Group) rewrite(jobs []*job, members []*link) (failed error) {
 	var all []*rewriting
 	var unsure []*job
 	for _, j := range jobs {
+		if j.lost() {
+			continue // what came of it since, those say who are left
+		}
 		if j.left == nil {
 			j.left = []string{}
 		}
@@ -73,6 +76,11 @@ func (g *Group) rewrite(jobs []*job, members []*link) (failed error) {
 		g.eraseOlder(w, lost, fail)
 	}
 	return failed
+}
+
+// lost says whether nobody can tell any more who had a record of the event.
+func (e *entry) lost() bool {
+	return len(e.at) > 0 && !slices.ContainsFunc(e.at, func(c copyOf) bool { return c.link.conn.Err() == nil })
 }
 
 // put writes the present record of an event on the members that do not have it. It is

@@ -273,6 +273,19 @@ var stories = []struct {
 		{Deed: "up"},
 		{Deed: "fault", Member: 1, N: 11, Outcome: fake.Beat},
 	}},
+	{name: "what was read a minute ago on who hung is not written on anybody else", rule: "K5", steady: true, far: true, steps: []step{
+		{Deed: "down", Member: 1},
+		{Deed: "wait", N: 10},
+		{Deed: "destroy"},
+		{Deed: "bring", Process: 1},
+		{Deed: "destroy", Process: 1, Key: 1},
+		{Deed: "generate", Process: 1},
+		{Deed: "label", Process: 1, Key: 3},
+		{Deed: "login", Process: 1},
+		{Deed: "fault", Process: 1, N: 11, Outcome: fake.Beat, RV: pkcs11.CKR_KEY_HANDLE_INVALID},
+		{Deed: "bring", Key: 5},
+		{Deed: "label", Process: 1, Key: 1},
+	}},
 }
 
 // TestStories tells each of the stories a few times, since the order of goroutines is
