@@ -13,13 +13,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// An authority issues certificates to the clients of appliances.
+// An authority issues certificates to appliances and their clients.
 type authority struct {
 	n      *network
 	key    *ecdsa.PrivateKey
@@ -31,8 +33,7 @@ type authority struct {
 // certificates, which is empty.
 func (n *network) newAuthority(member string) *authority {
 	n.t.Helper()
-	a := &authority{n: n, issued: map[string]*big.Int{}}
-	a.key, a.cert = a.make("authority")
+	a := n.authority()
 	a.write("ca.pem", "CERTIFICATE", a.cert.Raw)
 	a.revoke()
 	conf := n.applianceConf(member)
@@ -42,6 +43,14 @@ func (n *network) newAuthority(member string) *authority {
 	more := at + "client_ca = \"" + a.file("ca.pem") + "\"\ncrl = \"" + a.file("crl.pem") + "\"\n"
 	n.must(os.WriteFile(conf, []byte(strings.Replace(string(text), at, more, 1)), 0o600))
 	n.reload(member)
+	return a
+}
+
+// authority makes one that nobody knows of.
+func (n *network) authority() *authority {
+	n.t.Helper()
+	a := &authority{n: n, issued: map[string]*big.Int{}}
+	a.key, a.cert = a.make("authority")
 	return a
 }
 
@@ -64,7 +73,8 @@ func (a *authority) make(name string) (*ecdsa.PrivateKey, *x509.Certificate) {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: a.cert == nil, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+		DNSNames:    []string{name},
 	}
 	parent, signer := form, key
 	if a.cert != nil {
@@ -78,15 +88,21 @@ func (a *authority) make(name string) (*ecdsa.PrivateKey, *x509.Certificate) {
 	return key, cert
 }
 
-// client is the world of a client with a certificate of the authority, known to
-// an appliance by the name in it.
-func (a *authority) client(member, name string) *world {
+// issue writes a certificate and its key.
+func (a *authority) issue(name, file string) {
 	a.n.t.Helper()
 	key, cert := a.make(name)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	a.n.must(err)
-	a.write(name+".crt", "CERTIFICATE", cert.Raw)
-	a.write(name+".key", "PRIVATE KEY", der)
+	a.write(file+".crt", "CERTIFICATE", cert.Raw)
+	a.write(file+".key", "PRIVATE KEY", der)
+}
+
+// client is the world of a client with a certificate of the authority, known to
+// an appliance by the name in it.
+func (a *authority) client(member, name string) *world {
+	a.n.t.Helper()
+	a.issue(name, name)
 	a.n.register(member, "add", name, "--token=token", "--ca-name="+name)
 	return a.n.client(name)
 }
@@ -179,5 +195,74 @@ func TestNetworkCertificateReplacedUnderLoad(t *testing.T) {
 	if out, err := n.Command(n.Program, "check", "--config", other.Conf).CombinedOutput(); err != nil {
 		t.Errorf("with the next certificate pinned: %v\n%s", err, out)
 	}
+	unharmed(t, load)
+}
+
+// N1; field-L9: an appliance that is pinned by its name gets a certificate of another
+// authority under load, and the client the bundle of that one. No call fails, whichever
+// comes first; what is connected goes on, new connections use what is there now, and a
+// bundle that is none is told of.
+func TestNetworkServerAuthorityReplacedUnderLoad(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	n := newNetwork(t, 1)
+	first, second := n.authority(), n.authority()
+	bundle := func(text []byte) { // in one step, as the manual of every such tool says
+		t.Helper()
+		n.must(os.WriteFile(first.file("server.new"), text, 0o600))
+		n.must(os.Rename(first.file("server.new"), first.file("server.pem")))
+	}
+	root := func(a *authority) []byte {
+		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+	}
+	first.issue("hsm1", "a/appliance")
+	bundle(root(first))
+	text, err := os.ReadFile(n.Conf)
+	n.must(err)
+	pinned := regexp.MustCompile(`(?m)^server = .*$`).ReplaceAll(text, []byte("server_name = \"hsm1\"\nserver_ca = \"server.pem\""))
+	n.must(os.WriteFile(n.Conf, pinned, 0o600))
+	n.must(n.Set(`probe_timeout = "40s"`, `command_timeout = "50s"`)) // how long calls wait for a member
+	other := n.registered("other")
+	connects := func(when string) {
+		t.Helper()
+		if out, err := n.Command(n.Program, "check", "--config", other.Conf).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", when, err, out)
+		}
+	}
+	refused := func(when, why string) {
+		t.Helper()
+		if said := other.check(); !strings.Contains(said, why) {
+			t.Errorf("%s oneslot check does not say %q:\n%s", when, why, said)
+		}
+	}
+	a := n.login()
+	load := a.load(4, a.everything()...)
+	before := n.served("a", 1)
+	connects("with the first authority")
+
+	bundle(root(second))
+	refused("with the next bundle only", "no authority in server_ca ("+first.file("server.pem")+") has issued it")
+	second.issue("hsm1", "a/appliance")
+	n.reload("a")
+	connects("with the next authority")
+	bundle([]byte("nonsense"))
+	refused("with a bundle that is none", "server_ca: "+first.file("server.pem")+" holds no certificate in PEM form")
+	n.must(os.Remove(first.file("server.pem")))
+	refused("without a bundle", "server_ca: open "+first.file("server.pem"))
+	n.must(n.Works("a"))
+	if now := n.served("a", 1); !slices.Equal(before, now) {
+		t.Errorf("processes %v before, %v after authority and bundle were replaced", before, now)
+	}
+
+	// The engine that runs connects anew, and finds the bundle that is there then.
+	bundle(append(root(first), root(second)...))
+	n.must(syscall.Kill(before[0], syscall.SIGKILL))
+	n.await("another process on the appliance", func() bool {
+		now := children(n.listener("a"))
+		return len(now) == 1 && now[0] != before[0]
+	})
+	n.must(n.Ready())
+	n.must(n.Works("a"))
 	unharmed(t, load)
 }

@@ -4,13 +4,11 @@ package appliance_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"oneslot.dev/oneslot/certificate"
 	"oneslot.dev/oneslot/host/appliance"
 	"oneslot.dev/oneslot/host/hosttest"
 	"oneslot.dev/oneslot/pkcs11"
@@ -291,79 +289,4 @@ func TestRemovedWhileItDrains(t *testing.T) {
 	b.listener.Reload()
 	a.ended()
 	b.tells("client-disconnected", "client=web", string(wire.RefusedUnknown))
-}
-
-// shortLived is a client that is connected, and whose certificate soon ends: later
-// than it takes to connect, on this machine.
-func (b *bench) shortLived(grants ...appliance.Grant) (*client, *application) {
-	b.t.Helper()
-	for valid := 2 * time.Second; ; valid *= 2 {
-		c := b.clientFor(fmt.Sprint("short", valid), valid, grants...)
-		conn, err := c.member("ca").Connect(b.t.Context())
-		if err == nil {
-			b.t.Cleanup(conn.Close)
-			a := &application{Conn: conn, t: b.t}
-			if a.session, err = conn.Open(wire.TokenView); err == nil {
-				return c, a
-			}
-		}
-		if valid > patience {
-			b.t.Fatal(err)
-		}
-	}
-}
-
-// field-L9: when a certificate ends, so does its connection, in peace.
-func TestACertificateExpiresDuringAConnection(t *testing.T) {
-	b := start(t, nil)
-	short, a := b.shortLived(ca)
-	draining := a.Conn.(interface{ Draining() <-chan struct{} }).Draining()
-	b.await("the end of the certificate", func() bool {
-		b.listener.Reload()
-		select {
-		case <-draining:
-			return true
-		default:
-			return false
-		}
-	})
-	a.works()
-	a.Close()
-	b.tells("connection-draining", "client="+short.name, "expired on")
-	if why := short.refused("ca"); !strings.Contains(why, "expired on") {
-		t.Errorf("refused for %q", why)
-	}
-	b.tells("certificate-expires", "client "+short.name)
-}
-
-// field-L9: a client gets its next certificate, registered beside the old one, while it is
-// connected: that connection goes on, and the next one is made with the new file.
-func TestAClientGetsItsNextCertificate(t *testing.T) {
-	b := start(t, nil)
-	web := b.client("web", ca)
-	m := web.member("ca")
-	a := web.connect()
-	old := web.print
-	os.Remove(web.cert)
-	os.Remove(web.key)
-	next, err := certificate.WriteNew(certificate.Wish{Name: "web", Valid: time.Hour}, web.cert, web.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = b.register.Change("web", func(c *appliance.Client) (*appliance.Client, error) {
-		c.Certificates = append(c.Certificates, appliance.Certificate{Fingerprint: certificate.Of(next)})
-		return c, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.listener.Reload()
-	conn, err := m.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	b.tells("client-connected", "client=web", certificate.Of(next).Short())
-	b.tells("client-connected", "client=web", old.Short())
-	a.works()
 }
