@@ -29,11 +29,7 @@ func (w wired) Connect(ctx context.Context) (member.Conn, error) {
 	}
 	ours, theirs := net.Pipe()
 	go stream.Serve(theirs, wiredHost{conn})
-	client, err := stream.New(ours)
-	if err != nil {
-		return nil, err
-	}
-	return member.Greet(ctx, w.Name(), client, conn.Close)
+	return member.Greet(ctx, w.Name(), stream.New(ours), conn.Close)
 }
 
 // wiredHost is the appliance's side of one connection.

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// An alarm rings when something takes longer than it should. It is made for
+// An Alarm rings when something takes longer than it should. It is made for
 // calls, which nearly never do: setting and clearing it touch no timer of the
 // runtime, whose changes wake threads. The timer that once was set goes off,
 // finds the due time moved on, and follows it.
-type alarm struct {
-	ring func() // called without a lock when the due time has passed
+type Alarm struct {
+	Ring func() // called without a lock when the due time has passed
 
 	mu    sync.Mutex // guards what follows
 	timer *time.Timer
@@ -20,8 +20,8 @@ type alarm struct {
 	fires time.Time // when the timer goes off; zero: it is not set
 }
 
-// set makes the alarm ring at the due time, unless it is set anew or cleared.
-func (a *alarm) set(due time.Time) {
+// Set makes the alarm ring at the due time, unless it is set anew or cleared.
+func (a *Alarm) Set(due time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.due = due
@@ -31,7 +31,7 @@ func (a *alarm) set(due time.Time) {
 }
 
 // follow sets the timer to the due time. a.mu must be held.
-func (a *alarm) follow() {
+func (a *Alarm) follow() {
 	a.fires = a.due
 	if a.timer == nil {
 		a.timer = time.AfterFunc(time.Until(a.due), a.fire)
@@ -40,15 +40,15 @@ func (a *alarm) follow() {
 	}
 }
 
-// clear keeps the alarm from ringing.
-func (a *alarm) clear() {
+// Clear keeps the alarm from ringing.
+func (a *Alarm) Clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.due = time.Time{}
 }
 
-// stop clears the alarm for good and gives its timer back.
-func (a *alarm) stop() {
+// Stop clears the alarm for good and gives its timer back.
+func (a *Alarm) Stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.due, a.fires = time.Time{}, time.Time{}
@@ -57,7 +57,7 @@ func (a *alarm) stop() {
 	}
 }
 
-func (a *alarm) fire() {
+func (a *Alarm) fire() {
 	a.mu.Lock()
 	a.fires = time.Time{}
 	switch {
@@ -71,5 +71,5 @@ func (a *alarm) fire() {
 	}
 	a.due = time.Time{}
 	a.mu.Unlock()
-	a.ring()
+	a.Ring()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package wire is the protocol of oneslot: the table of calls, their encoding,
-// and the two carriers, frames on a Unix socket and messages in gRPC streams.
+// and the two carriers, frames on a Unix socket and messages in streams over a network.
 // PROTOCOL.md is its specification. It decides nothing about calls.
 package wire
 

@@ -13,7 +13,7 @@ import (
 
 // A Client is the engine's side of a connection with a member process. It is
 // used until it breaks and never made again behind the engine's back. There are
-// two carriers: sockets on one host (NewSockets), gRPC over a network
+// two carriers: sockets on one host (NewSockets), streams over a network
 // (package stream).
 type Client interface {
 	// Open opens a session on the member's token. It waits for nothing.

@@ -38,7 +38,7 @@ type Frames struct {
 
 	mu       sync.Mutex // guards writing, and working
 	working  bool       // a call is being answered: signs of life are due
-	pulse    alarm
+	pulse    Alarm
 	interval time.Duration
 }
 
@@ -52,7 +52,7 @@ func NewFrames(conn *net.UnixConn) *Frames {
 
 func newFrames(conn *socket) *Frames {
 	f := &Frames{conn: conn, in: make([]byte, 0, 4096), interval: Heartbeat}
-	f.pulse.ring = f.beat
+	f.pulse.Ring = f.beat
 	return f
 }
 
@@ -62,7 +62,7 @@ func (f *Frames) Close() {
 	f.mu.Lock()
 	f.working = false
 	f.mu.Unlock()
-	f.pulse.stop()
+	f.pulse.Stop()
 }
 
 // release closes descriptors that nobody took. The reading goroutine calls it.
@@ -136,7 +136,7 @@ func (f *Frames) next() (Call, error) {
 	f.mu.Lock()
 	f.working = true
 	f.mu.Unlock()
-	f.pulse.set(time.Now().Add(f.interval))
+	f.pulse.Set(time.Now().Add(f.interval))
 	return call, nil
 }
 
@@ -270,7 +270,7 @@ func (f *Frames) answered() {
 	f.mu.Lock()
 	f.working = false
 	f.mu.Unlock()
-	f.pulse.clear()
+	f.pulse.Clear()
 }
 
 // trim drops a buffer that grew beyond what a connection should hold on to.
@@ -290,5 +290,5 @@ func (f *Frames) beat() {
 	f.conn.SetWriteDeadline(time.Now().Add(frameTime))
 	f.conn.Write([]byte{4, 0, 0, 0, 0, 0, 0, 0})
 	f.conn.SetWriteDeadline(time.Time{})
-	f.pulse.set(time.Now().Add(f.interval))
+	f.pulse.Set(time.Now().Add(f.interval))
 }

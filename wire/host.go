@@ -84,10 +84,13 @@ func dispatch(ctx context.Context, session HostSession, c Call) bool {
 }
 
 // ServeMessages answers the messages of one session on a carrier that delivers
-// whole ones, until there are no more. What receive returns it wipes. An error is
-// send's, or ErrMalformed. Without a session the first is answered by the refusal.
-func ServeMessages(ctx context.Context, session HostSession, refusal pkcs11.RV, receive func() ([]byte, error), send func([]byte) error) error {
-	answers := newAnswers(func(p *packet) error { return send(p.data) }, unframed)
+// whole ones, until there are no more. What receive returns it wipes. What send gets has
+// room in front, so many bytes for the carrier's own, and is free again when it returns.
+// An error is send's, or ErrMalformed. Without a session the first is answered by the
+// refusal.
+func ServeMessages(ctx context.Context, session HostSession, refusal pkcs11.RV, room int, receive func() ([]byte, error), send func([]byte) error) error {
+	framed := func(buf []byte, fill func([]byte) []byte) []byte { return fill(append(buf, make([]byte, room)...)) }
+	answers := newAnswers(func(p *packet) error { return send(p.data) }, framed)
 	defer answers.stop()
 	for {
 		message, err := receive()
@@ -113,9 +116,6 @@ func ServeMessages(ctx context.Context, session HostSession, refusal pkcs11.RV, 
 	}
 }
 
-// unframed is the frame on a carrier that has its own.
-func unframed(buf []byte, fill func([]byte) []byte) []byte { return fill(buf) }
-
 // A packet is a message as bytes, in memory that is used again.
 type packet struct{ data []byte }
 
@@ -136,13 +136,13 @@ type answers struct {
 
 	mu      sync.Mutex // guards sending, and working
 	working bool
-	pulse   alarm
+	pulse   Alarm
 }
 
 func newAnswers(write func(*packet) error, frame func([]byte, func([]byte) []byte) []byte) *answers {
 	a := &answers{write: write, frame: frame}
 	a.alive.data = frame(nil, func(buf []byte) []byte { return append(buf, messageAlive) })
-	a.pulse.ring = a.beat
+	a.pulse.Ring = a.beat
 	return a
 }
 
@@ -150,25 +150,23 @@ func (a *answers) begin() {
 	a.mu.Lock()
 	a.working = true
 	a.mu.Unlock()
-	a.pulse.set(time.Now().Add(Heartbeat))
+	a.pulse.Set(time.Now().Add(Heartbeat))
 }
 
 func (a *answers) stop() {
 	a.mu.Lock()
 	a.working = false
 	a.mu.Unlock()
-	a.pulse.stop()
+	a.pulse.Stop()
 }
 
 func (a *answers) send(fill func([]byte) []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.working = false
-	a.pulse.clear()
+	a.pulse.Clear()
 	a.out.data = a.frame(a.out.data[:0], fill)
 	err := a.write(&a.out)
-	// gRPC may still be sending these bytes when the next reply is written:
-	// the engine answers only after it has them, so the buffer is free then.
 	a.out.trim()
 	return err
 }
@@ -178,6 +176,6 @@ func (a *answers) beat() {
 	defer a.mu.Unlock()
 	if a.working {
 		a.write(&a.alive)
-		a.pulse.set(time.Now().Add(Heartbeat))
+		a.pulse.Set(time.Now().Add(Heartbeat))
 	}
 }

@@ -21,6 +21,10 @@ const (
 	// tcpUserTimeout is how long sent data may stay unacknowledged. Probes
 	// notice earlier; this ends what they do not watch.
 	tcpUserTimeout = 20 * time.Second
+
+	// unsentMost is how much the kernel takes beyond what is on its way, in bytes. What
+	// waits for it has turns, which what it holds has not.
+	unsentMost = 64 << 10
 )
 
 // KeepAlive sets a connection up so that neither end waits for ever on one that
@@ -37,7 +41,9 @@ func KeepAlive(conn *net.TCPConn) error {
 	}
 	var failed error
 	err = raw.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(tcpUserTimeout.Milliseconds()))
+		failed = errors.Join(
+			unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(tcpUserTimeout.Milliseconds())),
+			unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentMost))
 	})
 	return errors.Join(err, failed)
 }

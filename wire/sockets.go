@@ -78,7 +78,7 @@ func (c *socketClient) Open(view View) (Stream, error) {
 	}
 	defer closeAll(theirs)
 	s := &socketStream{client: c, conn: conn, in: make([]byte, 0, 4096)}
-	s.late.ring = s.expire
+	s.late.Ring = s.expire
 	c.mu.Lock()
 	if c.sessions == nil {
 		c.mu.Unlock()
@@ -147,7 +147,7 @@ type socketStream struct {
 	conn   *socket
 	out    []byte
 	in     []byte // received, not consumed
-	late   alarm
+	late   Alarm
 	silent atomic.Bool // the alarm rang
 	limit  Limit       // that it rings for
 }
@@ -163,7 +163,7 @@ func (s *socketStream) Close() {
 	s.client.mu.Lock()
 	delete(s.client.sessions, s)
 	s.client.mu.Unlock()
-	s.late.stop()
+	s.late.Stop()
 	s.conn.Close()
 }
 
@@ -178,8 +178,8 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 	}
 	begin := time.Now()
 	s.limit.Begin()
-	s.late.set(begin.Add(min(silence, stuck)))
-	defer s.late.clear()
+	s.late.Set(begin.Add(min(silence, stuck)))
+	defer s.late.Clear()
 	s.out = appendFramed(s.out[:0], func(buf []byte) []byte { return AppendRequest(buf, calls) })
 	// A frame that was written in part is not executed: the member acts on
 	// whole ones.
@@ -199,7 +199,7 @@ func (s *socketStream) Do(ctx context.Context, silence, stuck time.Duration, cal
 		now := time.Now()
 		s.client.Heard(now)
 		if IsAlive(frame) {
-			s.late.set(now.Add(s.limit.Next(silence, stuck-now.Sub(begin), stuck)))
+			s.late.Set(now.Add(s.limit.Next(silence, stuck-now.Sub(begin), stuck)))
 			continue
 		}
 		n, err := ParseAnswers(frame, calls)

@@ -47,6 +47,11 @@ func Serve(socket net.Conn, parent *net.UnixConn) error {
 		return fmt.Errorf("no configuration from the listener: %w", err)
 	}
 	p.config = first.Config
+	if tcp, ok := socket.(*net.TCPConn); ok {
+		if socket, err = stream.Prepare(tcp); err != nil {
+			return err
+		}
+	}
 	socket.SetDeadline(time.Now().Add(time.Duration(p.config.Limits.Handshake)))
 	made, err := p.greet(socket)
 	if err != nil {
@@ -72,6 +77,8 @@ func (p *process) greet(conn net.Conn) (*tls.Conn, error) {
 		ClientAuth: tls.RequireAnyClientCert,
 		// Each connection proves anew who it is.
 		SessionTicketsDisabled: true,
+		// A frame is one record, and one packet where it fits.
+		DynamicRecordSizingDisabled: true,
 	})
 	if err := secure.Handshake(); err != nil {
 		return nil, &wire.Refusal{Code: "handshake", Text: err.Error()}

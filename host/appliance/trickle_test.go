@@ -43,10 +43,7 @@ func TestAClientTricklesARequest(t *testing.T) {
 	b := start(t, func(c *appliance.Config) { c.Limits.Message = appliance.Duration(most) })
 	web := b.client("web", ca)
 	other := web.connect()
-	peer, err := stream.New(trickle.Conn(web.enter(), 500, time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	peer := stream.New(trickle.Conn(web.enter(), 500, time.Second))
 	defer peer.Close()
 	s, err := peer.Open(wire.TokenView)
 	if err != nil {
@@ -66,17 +63,17 @@ func TestAClientTricklesARequest(t *testing.T) {
 	other.works()
 }
 
-// A client stops in the middle of a frame of HTTP/2, or of a record of TLS, and says no
-// more. It cannot answer a ping then, and is given up.
+// A client stops in the middle of a frame, or of a record of TLS, and says no more. It
+// cannot answer a ping then, and is given up.
 func TestAClientStopsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	b := start(t, nil)
-	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-	const settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	const opening = "\x0a\x00\x00\x00\x03\x01\x00\x00\x00group"
+	const sign = "\x05\x00\x00\x00\x08\x00\x00\x00\x00"
 	frame, record := b.client("frame", ca), b.client("record", ca)
 
 	conn := frame.enter()
-	io.WriteString(conn, preface+settings+"\x00\x40\x00\x00\x00\x00\x00\x00\x01begun")
+	io.WriteString(conn, opening+"\x00\x04\x00\x00\x02\x01\x00\x00\x00begun")
 
 	other := record.connect() // and a connection as it should be
 	socket := &stopping{}
@@ -85,9 +82,9 @@ func TestAClientStopsInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw.SetDeadline(time.Time{})
-	io.WriteString(raw, preface+settings)
+	io.WriteString(raw, opening)
 	socket.half = true
-	io.WriteString(raw, settings) // half of its record gets out
+	io.WriteString(raw, sign) // half of its record gets out
 
 	b.tells("client-disconnected", "client=frame")
 	b.tells("client-disconnected", "client=record")

@@ -63,11 +63,7 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 	if err != nil {
 		return nil, &member.Fault{Member: m.config.Name, Err: err}
 	}
-	client, err := stream.New(conn)
-	if err != nil {
-		return nil, &member.Fault{Member: m.config.Name, Err: err}
-	}
-	// gRPC waits for the other end's first word by its own patience.
+	client := stream.New(conn)
 	stop := context.AfterFunc(ctx, client.Close)
 	made, err := member.Greet(ctx, m.config.Name, client, func() {})
 	switch {
@@ -118,13 +114,13 @@ func (m *Member) enter(ctx context.Context) (net.Conn, error) {
 	}
 	// Whatever is waited for from here on ends with the context.
 	stop := context.AfterFunc(limit, func() { socket.SetDeadline(time.Unix(1, 0)) })
-	quiet, err := wire.Quiet(socket.(*net.TCPConn))
+	prepared, err := stream.Prepare(socket.(*net.TCPConn))
 	if err != nil {
 		stop()
 		socket.Close()
 		return nil, fmt.Errorf("%s: %w", m.config.Address, err)
 	}
-	conn := tls.Client(quiet, settings)
+	conn := tls.Client(prepared, settings)
 	what := "TLS handshake"
 	if err = conn.Handshake(); err == nil {
 		what = "greeting"
@@ -182,6 +178,8 @@ func (m *Member) settings() (*tls.Config, error) {
 		// any authority of this host issued. Verification follows instead.
 		InsecureSkipVerify: true,
 		VerifyConnection:   verify,
+		// A frame is one record, and one packet where it fits.
+		DynamicRecordSizingDisabled: true,
 	}, nil
 }
 

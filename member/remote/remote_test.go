@@ -140,7 +140,7 @@ func TestConnectAlwaysEnds(t *testing.T) {
 	late := pretend(t, time.Hour, func(conn *tls.Conn) {
 		wire.ReadKnock(conn)
 		wire.Welcome(conn)
-		wait(conn) // and no gRPC
+		wait(conn) // and no frame
 	})
 	for what, address := range map[string]string{"TLS handshake": silent.Addr().String(), "greeting": mute.address, "": late.address} {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package trickle is a peer that means harm, and a link that is only slow. Tests put them
-// between gRPC and its connection.
+// between streams and their connection.
 package trickle
 
 import (
@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// Of a frame of HTTP/2 (RFC 9113, 4.1).
+// Of a frame (wire/PROTOCOL.md).
 const (
 	header  = 9
-	data    = 0
-	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	length  = 4 // of which it does not count so many bytes
+	part    = 1
+	message = 2
 )
 
-// Conn is a connection whose messages never end: of the data that is written to a stream
-// and longer than enough, a byte is sent with each pause, in a frame of its own. All else,
-// signs of life too, goes out at once.
+// Conn is a connection whose messages never end: of those that are longer than enough a
+// byte is sent with each pause, in a frame of its own. All else, signs of life too, goes
+// out at once.
 func Conn(conn net.Conn, enough int, pause time.Duration) net.Conn {
 	return &trickler{Conn: conn, enough: enough, pause: pause, slow: map[uint32]bool{}, gone: make(chan struct{})}
 }
@@ -53,16 +54,10 @@ func (t *trickler) send(frame []byte) error {
 func (t *trickler) Write(b []byte) (int, error) {
 	t.begun = append(t.begun, b...)
 	for {
-		if len(t.begun) >= len(preface) && string(t.begun[:len(preface)]) == preface {
-			if err := t.send(t.begun[:len(preface)]); err != nil {
-				return 0, err
-			}
-			t.begun = t.begun[len(preface):]
-		}
 		if len(t.begun) < header {
 			return len(b), nil
 		}
-		size := header + int(binary.BigEndian.Uint32(t.begun)>>8)
+		size := length + int(binary.LittleEndian.Uint32(t.begun))
 		if len(t.begun) < size {
 			return len(b), nil
 		}
@@ -74,11 +69,12 @@ func (t *trickler) Write(b []byte) (int, error) {
 }
 
 func (t *trickler) frame(frame []byte) error {
-	stream := binary.BigEndian.Uint32(frame[5:])
+	kind, stream := frame[length], binary.LittleEndian.Uint32(frame[length+1:])
 	switch {
-	case frame[3] == data && t.slow[stream]:
+	case kind != part && kind != message:
+	case t.slow[stream]:
 		return nil // comes after what takes for ever
-	case frame[3] == data && len(frame)-header > t.enough:
+	case len(frame)-header > t.enough:
 		t.slow[stream] = true
 		go t.trickle(slices.Clone(frame))
 		return nil
@@ -89,7 +85,9 @@ func (t *trickler) frame(frame []byte) error {
 func (t *trickler) trickle(frame []byte) {
 	tick := time.NewTicker(t.pause)
 	defer tick.Stop()
-	piece := slices.Concat([]byte{0, 0, 1, data, 0}, frame[5:header], []byte{0})
+	piece := slices.Clone(frame[:header+1])
+	binary.LittleEndian.PutUint32(piece, header-length+1)
+	piece[length] = part
 	for _, b := range frame[header:] {
 		piece[header] = b
 		if t.send(piece) != nil {

@@ -38,13 +38,9 @@ var carriers = map[string]func(testing.TB, wire.Host) wire.Client{
 		return wire.NewSockets(ours)
 	},
 	"streams": func(tb testing.TB, h wire.Host) wire.Client {
-		ours, theirs := pair(tb, syscall.SOCK_STREAM)
+		ours, theirs := loopback(tb)
 		go Serve(theirs, h)
-		client, err := New(ours)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return client
+		return New(ours)
 	},
 }
 
@@ -60,6 +56,34 @@ func pair(tb testing.TB, kind int) (ours, theirs *net.UnixConn) {
 		tb.Fatal(err)
 	}
 	return ours, conn.(*net.UnixConn)
+}
+
+// loopback is a connection as between hosts, without TLS.
+func loopback(tb testing.TB) (ours, theirs net.Conn) {
+	tb.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer ln.Close()
+	dialed, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	accepted, err := ln.Accept()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return prepared(tb, dialed), prepared(tb, accepted)
+}
+
+func prepared(tb testing.TB, conn net.Conn) net.Conn {
+	tb.Helper()
+	p, err := Prepare(conn.(*net.TCPConn))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
 }
 
 // hostFunc is a host whose sessions do what the function says.
@@ -244,13 +268,10 @@ func TestFrozenMember(t *testing.T) {
 			return wire.NewSockets(ours)
 		},
 		"streams": func(t *testing.T) wire.Client {
-			ours, theirs := pair(t, syscall.SOCK_STREAM)
-			host := &freezing{UnixConn: theirs}
+			ours, theirs := loopback(t)
+			host := &freezing{Conn: theirs}
 			go Serve(host, echo{})
-			client, err := New(ours)
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := New(ours)
 			if _, _, err := open(t, client).Do(t.Context(), ample, ample, random(1)); err != nil {
 				t.Fatal(err)
 			}
@@ -282,7 +303,7 @@ func TestFrozenMember(t *testing.T) {
 
 // freezing is a connection that stops being read.
 type freezing struct {
-	*net.UnixConn
+	net.Conn
 	frozen atomic.Bool
 }
 
@@ -290,7 +311,7 @@ func (f *freezing) Read(b []byte) (int, error) {
 	for f.frozen.Load() {
 		time.Sleep(10 * time.Millisecond)
 	}
-	return f.UnixConn.Read(b)
+	return f.Conn.Read(b)
 }
 
 // BenchmarkCarrier measures a round trip between engine and member, both in

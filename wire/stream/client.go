@@ -7,157 +7,231 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"oneslot.dev/oneslot/wire"
 )
 
-// streamClient is a wire.Client whose streams are those of gRPC, multiplexed over one
-// connection: the carrier for networks.
-type streamClient struct {
-	grpc     *grpc.ClientConn
-	conn     net.Conn
-	draining chan struct{} // closed when the member asks for it
+// client is a wire.Client whose streams share one connection: the carrier for networks.
+type client struct {
 	wire.Life
+	link    *link
+	drains  chan struct{} // closed when the member asks for it
+	drained sync.Once
+
+	table   sync.Mutex // guards what follows
+	streams map[uint32]*session
+	last    uint32 // stream that was begun last
 }
 
-// New speaks gRPC on the connection, which it closes with Close. The
-// connection is used until it breaks and never made again.
-func New(conn net.Conn) (wire.Client, error) {
-	c := &streamClient{conn: conn, draining: make(chan struct{}), Life: wire.NewLife()}
-	watched := &watchedConn{Conn: conn, broken: c.fail}
-	var used atomic.Bool
-	dial := func(context.Context, string) (net.Conn, error) {
-		if used.Swap(true) {
-			return nil, errors.New("the connection was lost")
-		}
-		return watched, nil
-	}
-	var err error
-	c.grpc, err = grpc.NewClient("passthrough:///member",
-		grpc.WithContextDialer(dial),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDisableRetry(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithIdleTimeout(0),
-		grpc.WithMaxHeaderListSize(maxHeaders),
-		grpc.WithInitialWindowSize(streamWindow),
-		grpc.WithInitialConnWindowSize(connectionWindow),
-		grpc.WithDefaultCallOptions(
-			grpc.ForceCodecV2(codec{}),
-			grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	go c.listen()
-	return c, nil
-}
-
-// watchedConn tells when gRPC gives the connection up.
-type watchedConn struct {
-	net.Conn
-	broken func(error)
-	cause  atomic.Pointer[error]
-}
-
-func (w *watchedConn) Read(b []byte) (int, error) {
-	n, err := w.Conn.Read(b)
-	if err != nil {
-		w.cause.CompareAndSwap(nil, &err)
-	}
-	return n, err
-}
-
-func (w *watchedConn) Write(b []byte) (int, error) {
-	n, err := w.Conn.Write(b)
-	if err != nil {
-		w.cause.CompareAndSwap(nil, &err)
-	}
-	return n, err
-}
-
-func (w *watchedConn) Close() error {
-	err := w.Conn.Close()
-	cause := errors.New("connection lost")
-	if first := w.cause.Load(); first != nil {
-		cause = fmt.Errorf("connection lost: %w", *first)
-	}
-	w.broken(cause)
-	return err
-}
-
-// fail marks the connection as gone. gRPC is told from outside: fail may run
-// inside its transport.
-func (c *streamClient) fail(cause error) {
-	if c.End(cause) {
-		// Whatever hangs in a write to a peer that takes nothing ends now.
-		c.conn.SetDeadline(time.Unix(1, 0))
-		go c.grpc.Close()
-	}
+// New speaks streams on the connection, which it closes with Close. The connection is
+// used until it breaks and never made again.
+func New(conn net.Conn) wire.Client {
+	c := &client{Life: wire.NewLife(), drains: make(chan struct{}), streams: map[uint32]*session{}}
+	c.link = newLink(conn, 0, func(err error) { c.fail(fmt.Errorf("connection lost: %w", err)) })
+	go c.read()
+	return c
 }
 
 // Close ends the connection and every stream on it, at once.
-func (c *streamClient) Close() { c.fail(wire.ErrClosed) }
+func (c *client) Close() { c.fail(wire.ErrClosed) }
 
-// grpcStream is a session over gRPC.
-type grpcStream struct {
-	client *streamClient
-	ctx    context.Context // of the stream
-	cancel context.CancelFunc
-	stream grpc.ClientStream // nil before the first message
-	out    packet
-
-	timer *time.Timer
-	limit wire.Limit // that the timer rings for
-	mu    sync.Mutex
-	cause error // why the stream was given up, if it was
+// fail marks the connection as gone.
+func (c *client) fail(cause error) {
+	if !c.End(cause) {
+		return
+	}
+	// Whatever hangs in a write to a peer that takes nothing ends now.
+	c.link.conn.SetDeadline(time.Unix(1, 0))
+	c.link.end(cause)
+	c.table.Lock()
+	defer c.table.Unlock()
+	for _, s := range c.streams {
+		s.giveUp(cause)
+	}
+	go c.link.conn.Close() // TLS says goodbye, if it can
 }
 
-// Open makes a session, whose stream begins with its first message: that may have to
-// wait, when the member has as many as it takes, and a message has an end to its wait.
-func (c *streamClient) Open(view wire.View) (wire.Stream, error) {
+// Draining is closed when the member asked for its work to be taken elsewhere.
+func (c *client) Draining() <-chan struct{} { return c.drains }
+
+// read takes what the member sends until the connection ends.
+func (c *client) read() {
+	in := newReader(c.link.conn)
+	for {
+		k, id, payload, err := in.next()
+		if err == nil {
+			err = c.hear(k, id, payload)
+		} else {
+			err = fmt.Errorf("connection lost: %w", err)
+		}
+		if err != nil {
+			c.fail(err)
+			return
+		}
+	}
+}
+
+// hear takes a frame. It may be for a stream that has ended here and not yet there.
+func (c *client) hear(k kind, id uint32, payload []byte) error {
+	switch k {
+	case ping:
+		c.link.answerPing()
+		return nil
+	case draining:
+		c.drained.Do(func() { close(c.drains) })
+		return nil
+	case part, message, ended:
+	default:
+		return fmt.Errorf("%w: a member does not send frames of kind %d", wire.ErrMalformed, k)
+	}
+	c.table.Lock()
+	s, known := c.streams[id], id <= c.last
+	c.table.Unlock()
+	switch {
+	case !known:
+		return fmt.Errorf("%w: there is no stream %d", wire.ErrMalformed, id)
+	case s == nil:
+		return nil
+	case k == ended:
+		return s.endedBy(payload)
+	}
+	return s.hear(k, payload)
+}
+
+// session is a stream of a client.
+type session struct {
+	client *client
+	view   wire.View
+	out    outgoing
+	begun  bool // the member knows of it
+	late   wire.Alarm
+	limit  wire.Limit    // that the alarm rings for
+	wake   chan struct{} // there is something new below
+
+	mu      sync.Mutex // guards what follows
+	id      uint32     // 0: not begun
+	waiting bool       // for an answer
+	begin   time.Time  // of waiting
+	silence time.Duration
+	stuck   time.Duration
+	partial []byte // of an answer
+	answer  []byte
+	cause   error // why the stream is over
+	unheard bool  // the member has not acted on what was sent
+}
+
+// Open makes a session, whose stream begins with its first message. It waits for nothing.
+func (c *client) Open(view wire.View) (wire.Stream, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	ctx := metadata.AppendToOutgoingContext(context.Background(),
-		headerVersion, strconv.Itoa(wire.Version), headerView, string(view))
-	ctx, cancel := context.WithCancel(ctx)
-	s := &grpcStream{client: c, ctx: ctx, cancel: cancel}
-	s.timer = time.AfterFunc(time.Hour, func() { s.giveUp(s.limit.Exceeded()) })
-	s.timer.Stop()
+	s := &session{client: c, view: view, wake: make(chan struct{}, 1)}
+	s.late.Ring = func() { s.giveUp(s.limit.Exceeded()) }
 	return s, nil
 }
 
-// giveUp ends the stream. The first cause stays.
-func (s *grpcStream) giveUp(cause error) {
+// begins gives the stream its number. Streams begin on the connection in that order.
+func (s *session) begins() {
+	c := s.client
+	c.table.Lock()
+	c.last++
+	id := c.last
+	c.streams[id] = s
+	c.table.Unlock()
 	s.mu.Lock()
+	s.id = id
+	s.mu.Unlock()
+	s.out.stream = id
+	putHeader(s.out.buf, opening, id, len(s.view))
+}
+
+// giveUp ends the stream. The first cause stays.
+func (s *session) giveUp(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over(cause)
+}
+
+// over is giveUp for who holds s.mu.
+func (s *session) over(cause error) {
 	if s.cause == nil {
 		s.cause = cause
 	}
-	s.mu.Unlock()
-	s.cancel()
+	s.signal()
+}
+
+func (s *session) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// hear takes a part of an answer, or a sign of life.
+func (s *session) hear(k kind, payload []byte) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k == message && s.partial == nil && wire.IsAlive(payload) {
+		if now := time.Now(); s.waiting {
+			s.client.Heard(now)
+			s.late.Set(now.Add(s.limit.Next(s.silence, s.stuck-now.Sub(s.begin), s.stuck)))
+		}
+		return nil
+	}
+	if !s.waiting || s.answer != nil || len(payload) == 0 {
+		return fmt.Errorf("%w: an answer that is empty, or that nobody waits for", wire.ErrMalformed)
+	}
+	if s.partial, err = gather(s.partial, payload); err != nil || k == part {
+		return err
+	}
+	s.client.Heard(time.Now())
+	s.answer, s.partial = s.partial, nil
+	s.signal()
+	return nil
+}
+
+// maxReason bounds what a peer can have this end log and show, in bytes.
+const maxReason = 1 << 10
+
+// endedBy takes why the member ended the stream.
+func (s *session) endedBy(payload []byte) error {
+	if len(payload) == 0 || payload[0] > 1 {
+		return fmt.Errorf("%w: the end of a stream", wire.ErrMalformed)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause == nil {
+		s.unheard = payload[0] == 0
+	}
+	s.over(errors.New(wire.OneLine(string(payload[1:]), maxReason)))
+	return nil
 }
 
 // Close ends the session.
-func (s *grpcStream) Close() {
-	s.timer.Stop()
+func (s *session) Close() {
+	s.late.Stop()
 	s.giveUp(wire.ErrClosed)
+	s.client.link.take(&s.out)
+	s.mu.Lock()
+	id := s.id
+	s.mu.Unlock()
+	c := s.client
+	c.table.Lock()
+	_, there := c.streams[id]
+	delete(c.streams, id)
+	c.table.Unlock()
+	if there {
+		c.link.tell(closing, id, "")
+	}
 }
 
 // Do sends the calls as one message and waits for the answer, at most silence
 // without a sign of life and stuck in all. It returns how many calls were
 // answered. After an error the stream is closed; sent tells whether the
 // member may have seen the calls.
-func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls ...wire.Call) (n int, sent bool, err error) {
+func (s *session) Do(ctx context.Context, silence, stuck time.Duration, calls ...wire.Call) (n int, sent bool, err error) {
 	if ctx.Done() != nil {
 		if err := ctx.Err(); err != nil {
 			return 0, false, err
@@ -167,50 +241,77 @@ func (s *grpcStream) Do(ctx context.Context, silence, stuck time.Duration, calls
 	}
 	begin := time.Now()
 	s.limit.Begin()
-	s.timer.Reset(min(silence, stuck))
-	defer s.timer.Stop()
+	s.mu.Lock()
+	over := s.cause
+	s.waiting, s.begin, s.silence, s.stuck = true, begin, silence, stuck
+	s.mu.Unlock()
+	if over != nil {
+		return 0, false, s.fail(over)
+	}
+	s.late.Set(begin.Add(min(silence, stuck)))
+	defer s.late.Clear()
 
-	if err := s.client.Err(); err != nil {
+	if err := s.send(calls); err != nil {
 		return 0, false, s.fail(err)
 	}
-	if s.stream == nil {
-		if s.stream, err = s.client.grpc.NewStream(s.ctx, &streamDesc, "/"+serviceName+"/"+methodName); err != nil {
-			return 0, false, s.fail(err)
-		}
+	answer := s.await()
+	done := s.client.link.take(&s.out)
+	switch {
+	case answer == nil:
+		return 0, done && !s.unheard, s.fail(nil)
+	case !done:
+		err := fmt.Errorf("%w: an answer before the question was complete", wire.ErrMalformed)
+		s.client.fail(err)
+		return 0, true, s.fail(err)
 	}
-	s.out.data = wire.AppendRequest(s.out.data[:0], calls)
-	defer s.out.trim()
-	if err := s.stream.SendMsg(&s.out); err != nil {
-		return 0, false, s.fail(err)
+	s.begun = true
+	if cap(s.out.buf) > keptBuffer {
+		s.out.buf = nil
 	}
-	var in packet // taken anew each time: the reply stays the caller's
-	for {
-		if err := s.stream.RecvMsg(&in); err != nil {
-			return 0, true, s.fail(err)
-		}
-		now := time.Now()
-		s.client.Heard(now)
-		if !wire.IsAlive(in.data) {
-			break
-		}
-		s.timer.Reset(s.limit.Next(silence, stuck-now.Sub(begin), stuck))
-	}
-	n, err = wire.ParseAnswers(in.data, calls)
-	if err != nil {
+	if n, err = wire.ParseAnswers(answer, calls); err != nil {
 		return 0, true, s.fail(err)
 	}
 	return n, true, nil
 }
 
-// maxReason bounds what a peer can have this end log and show, in bytes.
-const maxReason = 1 << 10
+// send hands the calls to the link.
+func (s *session) send(calls []wire.Call) error {
+	m := &s.out
+	m.buf, m.lead = m.buf[:0], 0
+	var prepare func()
+	if !s.begun {
+		m.buf = appendFrame(m.buf, opening, 0, string(s.view))
+		prepare = s.begins
+	}
+	m.from = len(m.buf) + headerSize
+	m.buf = wire.AppendRequest(append(m.buf, make([]byte, headerSize)...), calls)
+	_, err := s.client.link.send(m, prepare)
+	return err
+}
+
+// await waits for the answer, which is the caller's to keep, or the end of the stream:
+// then it is nil.
+func (s *session) await() (answer []byte) {
+	for {
+		s.mu.Lock()
+		answer, s.answer = s.answer, nil
+		over := s.cause != nil
+		if answer != nil || over {
+			s.waiting = false
+			s.mu.Unlock()
+			return answer
+		}
+		s.mu.Unlock()
+		<-s.wake
+	}
+}
 
 // fail closes the stream and returns the best explanation.
-func (s *grpcStream) fail(err error) error {
-	if told, ok := status.FromError(err); ok {
-		err = errors.New(wire.OneLine(told.Message(), maxReason)) // the peer's words
+func (s *session) fail(err error) error {
+	if err != nil {
+		s.giveUp(err)
 	}
-	s.giveUp(err)
+	s.Close()
 	if cause := s.client.Err(); cause != nil {
 		return cause
 	}

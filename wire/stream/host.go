@@ -3,33 +3,28 @@
 package stream
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
-	"math"
 	"net"
-	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
-// Serve answers a connection with an engine, over gRPC, until it ends.
+// Serve answers a connection with an engine until it ends.
 func Serve(conn net.Conn, host wire.Host) error { return Service{Host: host}.Serve(conn) }
 
-// A Service answers engines over gRPC.
+// A Service answers engines.
 type Service struct {
 	Host wire.Host
 
 	// Streams is how many streams a connection may have; 0: no limit. An
-	// engine waits where it would have more, so the limit is for peers that
+	// engine is told so where it would have more. The limit is for peers that
 	// mean harm: the number of sessions is the Host's to refuse.
 	Streams uint32
 
@@ -46,108 +41,270 @@ type Service struct {
 	Draining <-chan struct{}
 }
 
+// A silent peer is asked for a sign of life after pingAfter, and given up when
+// there is none for pingTimeout.
+const (
+	pingAfter   = 10 * time.Second
+	pingTimeout = 20 * time.Second
+)
+
 // Serve answers a connection until it ends. It is an error if this end ended it.
 func (s Service) Serve(conn net.Conn) error {
-	gone := make(chan struct{})
-	var once sync.Once
-	meter := newMeter(conn, s)
-	watched := &watchedConn{Conn: meter, broken: func(error) { once.Do(func() { close(gone) }) }}
-	limit := s.Streams
-	if limit == 0 {
-		limit = math.MaxUint32
+	h := &hosting{Service: s, meter: newMeter(conn, s), streams: map[uint32]*served{}}
+	most := 0
+	if s.Streams > 0 {
+		most = 2*int(s.Streams) + 64
 	}
-	server := grpc.NewServer(
-		grpc.MaxConcurrentStreams(limit),
-		// A peer that is gone without a word, or stopped in the middle of a
-		// frame, does not answer these.
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
-		grpc.ConnectionTimeout(pingTimeout), // to the end of HTTP/2's own greeting
-		grpc.ForceServerCodecV2(codec{}),
-		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders),
-		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connectionWindow))
-	server.RegisterService(&grpc.ServiceDesc{
-		ServiceName: serviceName,
-		HandlerType: (*wire.Host)(nil),
-		Streams: []grpc.StreamDesc{{
-			StreamName: methodName, ClientStreams: true, ServerStreams: true,
-			Handler: func(host any, stream grpc.ServerStream) error { return serveSession(host.(wire.Host), stream, meter) },
-		}, {
-			StreamName: noticesName, ServerStreams: true,
-			Handler: func(_ any, stream grpc.ServerStream) error { return s.serveNotices(stream) },
-		}},
-	}, s.Host)
-	go func() {
-		<-gone
-		server.Stop()
-	}()
-	err := server.Serve(&oneConn{conn: watched, gone: gone})
-	if cause := meter.ended(); cause != nil {
+	h.link = newLink(conn, most, func(error) { h.cut() })
+	h.heard.Store(time.Now().UnixNano())
+	h.table.Lock()
+	h.pings = time.AfterFunc(pingAfter, h.watch)
+	h.table.Unlock()
+	over := make(chan struct{})
+	go h.announce(over)
+	err := h.read()
+	close(over)
+	h.stop(err)
+	if cause := h.meter.ended(); cause != nil {
 		return cause
 	}
+	if errors.Is(err, wire.ErrMalformed) || errors.Is(err, errFlood) {
+		return err
+	}
+	return nil // the peer is gone
+}
+
+// hosting is a connection that is answered.
+type hosting struct {
+	Service
+	link  *link
+	meter *meter
+	heard atomic.Int64 // when the last frame came, in Unix nanoseconds
+
+	table   sync.Mutex // guards what follows
+	pings   *time.Timer
+	streams map[uint32]*served
+	running uint32 // streams that are served, those that the peer has ended included
+	last    uint32 // stream that began last
+	over    bool
+}
+
+// served is a stream of a hosting.
+type served struct {
+	id      uint32
+	ctx     context.Context
+	cancel  context.CancelFunc
+	partial []byte      // of a message; the reader's
+	whole   chan []byte // messages, one at a time; closed by the reader
+	spare   chan []byte // memory for the next one
+	out     outgoing
+}
+
+// stop ends all that is done for the connection.
+func (h *hosting) stop(why error) {
+	h.link.end(why)
+	h.meter.stop()
+	h.table.Lock()
+	h.over = true
+	h.pings.Stop()
+	for id, s := range h.streams {
+		h.drop(id, s)
+	}
+	h.table.Unlock()
+	h.link.conn.Close()
+}
+
+// drop ends a stream for its session, which may still be at work. h.table must be held.
+func (h *hosting) drop(id uint32, s *served) {
+	delete(h.streams, id)
+	s.cancel()
+	close(s.whole)
+}
+
+// watch asks a silent peer for a sign of life, and gives up one that gives none.
+func (h *hosting) watch() {
+	h.table.Lock()
+	defer h.table.Unlock()
+	switch silent := time.Since(time.Unix(0, h.heard.Load())); {
+	case h.over:
+	case silent < pingAfter:
+		h.pings.Reset(pingAfter - silent)
+	case silent < pingAfter+pingTimeout:
+		h.link.tell(ping, 0, "")
+		h.pings.Reset(pingAfter + pingTimeout - silent)
+	default:
+		h.cut()
+	}
+}
+
+// cut ends the connection: reading and writing, under way or not, fail.
+func (h *hosting) cut() { h.link.conn.SetDeadline(time.Unix(1, 0)) }
+
+// announce tells the engine when it has to go.
+func (h *hosting) announce(over <-chan struct{}) {
 	select {
-	case <-gone:
+	case <-h.Draining:
+		h.link.tell(draining, 0, "")
+	case <-over:
+	}
+}
+
+// read takes what the engine sends until the connection ends.
+func (h *hosting) read() error {
+	in := newReader(h.meter)
+	for {
+		k, id, payload, err := in.next()
+		if err != nil {
+			return err
+		}
+		h.heard.Store(time.Now().UnixNano())
+		switch k {
+		case opening:
+			err = h.open(id, wire.View(payload))
+		case part, message:
+			err = h.take(k, id, payload)
+		case closing:
+			h.close(id)
+		case pong:
+		case ping:
+			h.link.answerPing()
+		default:
+			err = fmt.Errorf("%w: an engine does not send frames of kind %d", wire.ErrMalformed, k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// open begins a stream.
+func (h *hosting) open(id uint32, view wire.View) error {
+	h.table.Lock()
+	defer h.table.Unlock()
+	if id <= h.last {
+		return fmt.Errorf("%w: stream %d begins after %d", wire.ErrMalformed, id, h.last)
+	}
+	h.last = id
+	if h.Streams > 0 && h.running >= h.Streams {
+		return h.link.tell(ended, id, "\x00"+fmt.Sprintf("there are %d sessions on this connection, as many as it may have", h.running))
+	}
+	h.running++
+	s := &served{id: id, whole: make(chan []byte, 1), spare: make(chan []byte, 1)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	h.streams[id] = s
+	go h.serve(s, view)
+	return nil
+}
+
+// take takes a part of a message.
+func (h *hosting) take(k kind, id uint32, payload []byte) (err error) {
+	h.table.Lock()
+	s, known := h.streams[id], id <= h.last
+	h.table.Unlock()
+	switch {
+	case !known:
+		return fmt.Errorf("%w: there is no stream %d", wire.ErrMalformed, id)
+	case s == nil:
+		return nil // it has ended, which the engine did not know yet
+	}
+	if s.partial == nil {
+		select {
+		case s.partial = <-s.spare:
+		default:
+			s.partial = make([]byte, 0, len(payload))
+		}
+		if k == part {
+			h.meter.begin(id)
+		}
+	}
+	s.partial, err = gather(s.partial, payload)
+	clear(payload) // it may have held a PIN
+	if err != nil || k == part {
+		return err
+	}
+	h.meter.done(id)
+	select {
+	case s.whole <- s.partial:
+		s.partial = nil
 		return nil
 	default:
-		return err
+		return fmt.Errorf("%w: messages before the last was answered", wire.ErrMalformed)
 	}
 }
 
-// oneConn is a listener that accepts one connection and ends with it.
-type oneConn struct {
-	conn net.Conn
-	gone <-chan struct{}
+// close ends a stream that the engine has ended.
+func (h *hosting) close(id uint32) {
+	h.meter.done(id)
+	h.table.Lock()
+	s := h.streams[id]
+	if s != nil {
+		h.drop(id, s)
+	}
+	h.table.Unlock()
+	if s != nil {
+		h.link.take(&s.out) // whoever waits for it goes on
+	}
 }
 
-func (l *oneConn) Accept() (net.Conn, error) {
-	if conn := l.conn; conn != nil {
-		l.conn = nil
-		return conn, nil
+// serve answers the messages of a stream.
+func (h *hosting) serve(s *served, view wire.View) {
+	acted, err := h.answer(s, view)
+	s.cancel()
+	h.meter.done(s.id)
+	h.table.Lock()
+	h.running--
+	_, there := h.streams[s.id]
+	delete(h.streams, s.id)
+	h.table.Unlock()
+	if there {
+		why := "the session ended"
+		if err != nil {
+			why = err.Error()
+		}
+		h.link.tell(ended, s.id, string([]byte{acted})+wire.OneLine(why, maxReason))
 	}
-	<-l.gone
-	return nil, io.EOF
 }
 
-func (l *oneConn) Close() error   { return nil }
-func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "member", Net: "unix"} }
-
-// serveSession answers the messages of one stream.
-func serveSession(host wire.Host, stream grpc.ServerStream, meter *meter) error {
-	view, err := accept(stream)
-	if err != nil {
-		return err
+// answer is serve without the end. acted is 1 if the token may have acted on a message
+// that is not answered.
+func (h *hosting) answer(s *served, view wire.View) (acted byte, err error) {
+	if !view.Known() {
+		return 0, fmt.Errorf("there is no view %.16q", string(view))
 	}
-	session, err := host.Open(view)
+	session, err := h.Host.Open(view)
 	var refusal pkcs11.RV
 	switch {
 	case err == nil:
 		defer session.Close()
 	case !errors.As(err, &refusal):
-		return status.Error(codes.Unavailable, err.Error())
+		return 0, err
 	}
-	var in packet
+	var message []byte
 	receive := func() ([]byte, error) {
-		in.trim()
-		err := stream.RecvMsg(&in)
-		return in.data, err
+		if cap(message) > 0 && cap(message) <= keptBuffer {
+			select {
+			case s.spare <- message[:0]:
+			default:
+			}
+		}
+		var more bool
+		if message, more = <-s.whole; !more {
+			return nil, io.EOF
+		}
+		return message, nil
 	}
-	err = wire.ServeMessages(stream.Context(), session, refusal, receive, func(message []byte) error {
-		return meter.answer(stream, len(message), func() error { return stream.SendMsg(&packet{message}) })
-	})
-	if errors.Is(err, wire.ErrMalformed) {
-		return status.Error(codes.InvalidArgument, err.Error())
-	}
-	return err
+	return 1, wire.ServeMessages(s.ctx, session, refusal, headerSize, receive, func(answer []byte) error { return h.send(s, answer) })
 }
 
-// accept reads the stream's header.
-func accept(stream grpc.ServerStream) (wire.View, error) {
-	header, _ := metadata.FromIncomingContext(stream.Context())
-	if v := header.Get(headerVersion); len(v) != 1 || v[0] != strconv.Itoa(wire.Version) {
-		return "", status.Errorf(codes.FailedPrecondition, "this member speaks version %d of the protocol, and the engine version %.16q: have both run the same release", wire.Version, v)
+// send sends an answer, which it waits for: its memory is used again.
+func (h *hosting) send(s *served, answer []byte) error {
+	h.meter.count(len(answer))
+	s.out.buf, s.out.from, s.out.lead, s.out.stream = answer, headerSize, 0, s.id
+	left, err := h.link.send(&s.out, nil)
+	if left != nil {
+		h.meter.begin(s)
+		<-left
+		h.meter.done(s)
 	}
-	v := header.Get(headerView)
-	if len(v) != 1 || !wire.View(v[0]).Known() {
-		return "", status.Errorf(codes.InvalidArgument, "there is no view %v", v)
-	}
-	return wire.View(v[0]), nil
+	return err
 }

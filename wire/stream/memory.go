@@ -4,7 +4,6 @@ package stream
 
 import (
 	"errors"
-	"math"
 	"net"
 	"runtime"
 	"runtime/metrics"
@@ -27,20 +26,14 @@ type meter struct {
 	net.Conn
 	most      uint64 // bytes of Go's heap; 0: no limit
 	counted   atomic.Int64
-	reader    *reader // nil: messages may take as long as they want
-	streams   int     // with messages that are not complete, at most
-	transfers *transfers
+	transfers *transfers            // nil: messages may take as long as they want
 	cause     atomic.Pointer[error] // why it was ended from here
 }
 
 func newMeter(conn net.Conn, s Service) *meter {
-	m := &meter{Conn: conn, most: s.Memory, streams: math.MaxInt}
-	if s.Streams > 0 {
-		m.streams = int(s.Streams)
-	}
+	m := &meter{Conn: conn, most: s.Memory}
 	if s.Message > 0 {
 		m.transfers = newTransfers(s.Message, func() { m.end(ErrUnfinished) })
-		m.reader = newReader(m.transfers)
 	}
 	return m
 }
@@ -61,11 +54,6 @@ func (m *meter) ended() error {
 
 func (m *meter) Read(b []byte) (int, error) {
 	n, err := m.Conn.Read(b)
-	if m.reader != nil {
-		if m.reader.read(b[:n]); len(m.reader.parts) > m.streams {
-			m.end(ErrUnfinished) // more than a client that keeps to its limit can have begun
-		}
-	}
 	m.count(n)
 	if cause := m.ended(); cause != nil {
 		return 0, cause
@@ -73,21 +61,25 @@ func (m *meter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (m *meter) Close() error {
+// stop ends the watch over messages.
+func (m *meter) stop() {
 	if m.transfers != nil {
 		m.transfers.stop()
 	}
-	return m.Conn.Close()
 }
 
-// answer has an answer sent, which ends when the peer has taken enough of it.
-func (m *meter) answer(session any, size int, send func() error) error {
-	m.count(size)
+// begin notes that a message has begun, by whatever tells it from others.
+func (m *meter) begin(which any) {
 	if m.transfers != nil {
-		m.transfers.begin(session)
-		defer m.transfers.end(session)
+		m.transfers.begin(which)
 	}
-	return send()
+}
+
+// done notes that it is complete, or given up.
+func (m *meter) done(which any) {
+	if m.transfers != nil {
+		m.transfers.end(which)
+	}
 }
 
 // count ends the connection if the memory is used up by so many bytes more.

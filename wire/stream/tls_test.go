@@ -28,7 +28,7 @@ func BenchmarkTLS(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, ClientAuth: tls.RequireAnyClientCert}
+	config := &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, DynamicRecordSizingDisabled: true, ClientAuth: tls.RequireAnyClientCert}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
@@ -40,17 +40,14 @@ func BenchmarkTLS(b *testing.B) {
 			if err != nil {
 				return
 			}
-			go Serve(tls.Server(quiet(b, conn), config), echo{})
+			go Serve(tls.Server(prepared(b, conn), config), echo{})
 		}
 	}()
 	conn, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		b.Fatal(err)
 	}
-	client, err := New(tls.Client(quiet(b, conn), config))
-	if err != nil {
-		b.Fatal(err)
-	}
+	client := New(tls.Client(prepared(b, conn), config))
 	defer client.Close()
 	for _, callers := range []int{1, 8, 32} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
@@ -79,12 +76,4 @@ func BenchmarkTLS(b *testing.B) {
 			all.Wait()
 		})
 	}
-}
-
-func quiet(b *testing.B, conn net.Conn) net.Conn {
-	q, err := wire.Quiet(conn.(*net.TCPConn))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return q
 }

@@ -3,7 +3,6 @@
 package stream
 
 import (
-	"encoding/binary"
 	"errors"
 	"sync"
 	"time"
@@ -15,8 +14,8 @@ var ErrUnfinished = errors.New("the peer has not completed a request that it beg
 
 // transfers are the messages that are under way on a connection, each with the time when
 // it began. One that takes too long ends the connection, however often the peer answers
-// pings meanwhile (field-L4). A frame of HTTP/2 or a record of TLS that is not completed
-// needs no such limit: whoever is in the middle of one cannot answer pings.
+// pings meanwhile (field-L4). A frame or a record of TLS that is not completed needs no
+// such limit: whoever is in the middle of one cannot answer pings.
 type transfers struct {
 	most time.Duration
 	late func() // called once, without the lock
@@ -85,151 +84,4 @@ func (t *transfers) look() {
 	if late {
 		t.late()
 	}
-}
-
-// Of HTTP/2 (RFC 9113) this is all that has to be known to see where gRPC's messages
-// begin and end.
-const (
-	prefaceSize = 24
-	frameHeader = 9 // u24 length, u8 type, u8 flags, u32 stream, big endian
-
-	frameData      = 0
-	frameHeaders   = 1
-	frameRSTStream = 3
-	flagEndStream  = 1
-	flagPadded     = 8
-
-	messageHeader = 5 // u8 compressed, u32 length, big endian
-)
-
-// A reader follows the messages in what a client sends. It judges nothing: what is not
-// HTTP/2 gRPC refuses.
-type reader struct {
-	transfers *transfers
-
-	skip   int               // bytes of no interest that come next, the rest of a frame among them
-	header [frameHeader]byte // of the frame that is being read
-	have   int               // bytes of it
-	data   int               // bytes of messages that come next in the frame
-	padded bool              // but first the length of the padding
-
-	part  part // of the message that the frame's stream is at
-	ended bool // a message did in this frame
-	noted bool // that one began, before the end of the frame
-	parts map[uint32]part
-}
-
-// A part is what came of a message.
-type part struct {
-	header [messageHeader]byte
-	have   int // bytes of it
-	left   int // bytes that are to follow the header
-}
-
-func newReader(t *transfers) *reader {
-	return &reader{transfers: t, skip: prefaceSize, parts: make(map[uint32]part)}
-}
-
-func (r *reader) stream() uint32 { return binary.BigEndian.Uint32(r.header[5:]) &^ (1 << 31) }
-
-// read follows some bytes.
-func (r *reader) read(b []byte) {
-	for len(b) > 0 {
-		switch {
-		case r.padded:
-			r.padded = false
-			r.skip = min(int(b[0]), r.data)
-			r.data -= r.skip
-			b = b[1:]
-			r.endFrame()
-		case r.data > 0:
-			n := min(r.data, len(b))
-			r.ended = r.part.take(b[:n]) || r.ended
-			r.data -= n
-			b = b[n:]
-			r.endFrame()
-		case r.skip > 0:
-			n := min(r.skip, len(b))
-			r.skip -= n
-			b = b[n:]
-		default:
-			n := copy(r.header[r.have:], b)
-			r.have += n
-			b = b[n:]
-			if r.have == frameHeader {
-				r.have = 0
-				r.beginFrame()
-			}
-		}
-	}
-	if _, begun := r.parts[r.stream()]; r.data > 0 && !begun && !r.noted {
-		r.noted = true
-		r.transfers.begin(r.stream())
-	}
-}
-
-func (r *reader) beginFrame() {
-	length, kind, flags := int(binary.BigEndian.Uint32(r.header[:])>>8), r.header[3], r.header[4]
-	if kind != frameData {
-		r.skip = length
-		if kind == frameRSTStream || kind == frameHeaders && flags&flagEndStream != 0 {
-			r.forget(r.stream())
-		}
-		return
-	}
-	r.data = length
-	if r.padded = flags&flagPadded != 0 && length > 0; r.padded {
-		r.data--
-	}
-	r.part, r.ended, r.noted = r.parts[r.stream()], false, false
-	r.endFrame()
-}
-
-// endFrame notes what is known of a message when there is no more of it in the frame.
-func (r *reader) endFrame() {
-	if r.data > 0 || r.padded {
-		return
-	}
-	stream := r.stream()
-	_, begun := r.parts[stream]
-	switch {
-	case r.part.have == 0 || r.header[4]&flagEndStream != 0:
-		if begun || r.noted {
-			r.forget(stream)
-		}
-	default:
-		r.parts[stream] = r.part
-		if !begun && !r.noted || r.ended {
-			r.transfers.begin(stream)
-		}
-	}
-}
-
-func (r *reader) forget(stream uint32) {
-	delete(r.parts, stream)
-	r.transfers.end(stream)
-}
-
-// take takes what comes next of a stream's messages, and says whether one ended. Nothing
-// is left of that.
-func (p *part) take(b []byte) (ended bool) {
-	for len(b) > 0 {
-		if p.have < messageHeader {
-			n := copy(p.header[p.have:], b)
-			p.have += n
-			b = b[n:]
-			if p.have == messageHeader {
-				p.left = int(binary.BigEndian.Uint32(p.header[1:]))
-			}
-		} else {
-			n := min(p.left, len(b))
-			p.left -= n
-			b = b[n:]
-		}
-		if p.have == messageHeader && p.left == 0 {
-			*p = part{}
-			ended = true
-		}
-	}
-	return ended
 }
