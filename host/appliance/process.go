@@ -215,6 +215,8 @@ func (p *process) answer(conn net.Conn, g *guard) (why string) {
 			why = over.Error() + " (limits: memory)"
 		case errors.Is(over, stream.ErrUnfinished):
 			why = over.Error() + " (limits: message)"
+		case over != nil:
+			why = over.Error()
 		}
 	}
 	return why

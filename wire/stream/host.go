@@ -201,6 +201,7 @@ func (h *hosting) take(k kind, id uint32, payload []byte) (err error) {
 	h.table.Lock()
 	s, known := h.streams[id], id <= h.last
 	h.table.Unlock()
+	defer clear(payload) // it may have held a PIN
 	switch {
 	case !known:
 		return fmt.Errorf("%w: there is no stream %d", wire.ErrMalformed, id)
@@ -218,7 +219,6 @@ func (h *hosting) take(k kind, id uint32, payload []byte) (err error) {
 		}
 	}
 	s.partial, err = gather(s.partial, payload)
-	clear(payload) // it may have held a PIN
 	if err != nil || k == part {
 		return err
 	}
@@ -236,13 +236,9 @@ func (h *hosting) take(k kind, id uint32, payload []byte) (err error) {
 func (h *hosting) close(id uint32) {
 	h.meter.done(id)
 	h.table.Lock()
-	s := h.streams[id]
-	if s != nil {
+	defer h.table.Unlock()
+	if s := h.streams[id]; s != nil {
 		h.drop(id, s)
-	}
-	h.table.Unlock()
-	if s != nil {
-		h.link.take(&s.out) // whoever waits for it goes on
 	}
 }
 
@@ -288,7 +284,8 @@ func (h *hosting) answer(s *served, view wire.View) (acted byte, err error) {
 			}
 		}
 		var more bool
-		if message, more = <-s.whole; !more {
+		if message, more = <-s.whole; !more || s.ctx.Err() != nil {
+			clear(message) // nobody waits for its answer any more: it is not begun
 			return nil, io.EOF
 		}
 		return message, nil
@@ -298,12 +295,19 @@ func (h *hosting) answer(s *served, view wire.View) (acted byte, err error) {
 
 // send sends an answer, which it waits for: its memory is used again.
 func (h *hosting) send(s *served, answer []byte) error {
+	if s.ctx.Err() != nil {
+		return nil // nobody listens
+	}
 	h.meter.count(len(answer))
 	s.out.buf, s.out.from, s.out.lead, s.out.stream = answer, headerSize, 0, s.id
 	left, err := h.link.send(&s.out, nil)
 	if left != nil {
 		h.meter.begin(s)
-		<-left
+		select {
+		case <-left:
+		case <-s.ctx.Done():
+			h.link.take(&s.out) // the rest is of no use to anybody
+		}
 		h.meter.done(s)
 	}
 	return err

@@ -119,7 +119,7 @@ func (l *link) pump() {
 func (l *link) resume() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.full = false
+	l.full = l.out.backlog() // it may have written since, and left some behind
 	l.pump()
 }
 

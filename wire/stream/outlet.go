@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+	"time"
 
 	"oneslot.dev/oneslot/wire"
 )
@@ -14,6 +15,7 @@ import (
 // kernel does not take at once is written in the background. So a caller whose time is
 // over is not held by a peer that takes nothing, and who has the lock of a link never
 // waits. How much is left behind is bounded by who writes: no more while there is some.
+// What TLS writes on its own is bounded here.
 type outlet struct {
 	net.Conn
 	try func([]byte) (int, error) // writes what is taken at once; nil: leave all behind
@@ -23,6 +25,10 @@ type outlet struct {
 	rest   []byte     // left behind
 	failed error
 }
+
+// maxRest is how much may be left behind, in bytes: more than who writes and waits for
+// free ever leaves.
+const maxRest = 64 << 10
 
 // Prepare makes a connection one to speak TLS and streams over.
 func Prepare(conn *net.TCPConn) (net.Conn, error) {
@@ -54,6 +60,19 @@ func (o *outlet) release(free func()) {
 	o.free = free
 }
 
+// Read reads. When the connection was ended for what its peer does not take, that is why.
+func (o *outlet) Read(b []byte) (int, error) {
+	n, err := o.Conn.Read(b)
+	if err != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.failed == errFlood {
+			err = errFlood
+		}
+	}
+	return n, err
+}
+
 // backlog says whether something is left behind.
 func (o *outlet) backlog() bool {
 	o.mu.Lock()
@@ -70,6 +89,10 @@ func (o *outlet) Write(b []byte) (n int, err error) {
 		return o.Conn.Write(b)
 	case o.failed != nil:
 		err = o.failed
+	case len(o.rest)+len(b) > maxRest:
+		// Not by who writes: TLS answers its peer by itself when that changes keys.
+		o.failed, err = errFlood, errFlood
+		o.Conn.SetDeadline(time.Unix(1, 0))
 	case len(o.rest) > 0:
 		o.rest = append(o.rest, b...)
 	default:
@@ -98,7 +121,10 @@ func (o *outlet) flush() {
 		o.mu.Lock()
 		o.rest = o.rest[n:]
 		if err != nil {
-			o.failed, o.rest = err, nil
+			o.rest = nil
+			if o.failed == nil {
+				o.failed = err
+			}
 		}
 	}
 	o.rest = nil // gives the memory back
