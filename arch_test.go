@@ -26,8 +26,7 @@ var mayImport = map[string]string{
 	"pkcs11": "",
 	"wire":   "pkcs11",
 
-	// The carrier for networks brings gRPC, whose start local members and engines
-	// of local members are spared.
+	// The carrier for networks brings TLS, whose start local members are spared.
 	"wire/stream": "pkcs11 wire",
 
 	"config": "",

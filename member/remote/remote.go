@@ -64,13 +64,9 @@ func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 		return nil, &member.Fault{Member: m.config.Name, Err: err}
 	}
 	client := stream.New(conn)
-	stop := context.AfterFunc(ctx, client.Close)
 	made, err := member.Greet(ctx, m.config.Name, client, func() {})
 	switch {
-	case !stop():
-		if err == nil {
-			made.Close()
-		}
+	case err != nil && ctx.Err() != nil:
 		return nil, &member.Fault{Member: m.config.Name, Err: m.explain(ctx, "description of the token", ctx.Err())}
 	case err != nil:
 		return nil, &member.Fault{Member: m.config.Name, Err: m.inside(client.Err(), err)}

@@ -299,7 +299,7 @@ func (h *hosting) send(s *served, answer []byte) error {
 		return nil // nobody listens
 	}
 	h.meter.count(len(answer))
-	s.out.buf, s.out.from, s.out.lead, s.out.stream = answer, headerSize, 0, s.id
+	s.out.buf, s.out.from, s.out.stream = answer, headerSize, s.id
 	left, err := h.link.send(&s.out, nil)
 	if left != nil {
 		h.meter.begin(s)

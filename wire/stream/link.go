@@ -28,11 +28,10 @@ type link struct {
 // outgoing is a message that is sent. Its memory is lent to the link until it is done, or
 // taken back.
 type outgoing struct {
-	buf     []byte // headerSize bytes are free before from
-	from    int    // where the payload of the next frame begins
-	lead    int    // where the frames begin that go out with the first one
+	buf     []byte // what is before the first frame's header is frames that go out with it
+	from    int    // where the payload of the next frame begins, headerSize behind its header
 	stream  uint32
-	control bool          // buf from lead on is whole frames
+	control bool          // buf is a whole frame
 	begun   bool          // some of it is written
 	done    bool          // all of it is
 	left    chan struct{} // closed when it is done or taken out; nil: nobody waits
@@ -127,12 +126,12 @@ func (l *link) resume() {
 func (m *outgoing) next() []byte {
 	begin := m.from - headerSize
 	if !m.begun {
-		begin = m.lead
+		begin = 0
 	}
 	m.begun = true
 	if m.control {
 		m.done = true
-		return m.buf[m.lead:]
+		return m.buf
 	}
 	size := min(len(m.buf)-m.from, maxPart)
 	m.done = m.from+size == len(m.buf)

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
@@ -205,5 +206,51 @@ func TestNothingIsLeft(t *testing.T) {
 			<-closed
 		}
 		// Goroutines that are left make the bubble fail.
+	})
+}
+
+// The end of a stream says whether the token may have acted: what could not be read may
+// have been read in part.
+func TestTheEndSaysWhatWasDone(t *testing.T) {
+	for what, c := range map[string]struct {
+		sent []byte
+		want byte
+	}{
+		"no such view":     {frame(opening, 1, "everyone"), 0},
+		"a broken message": {frames(frame(opening, 1, "group"), frame(message, 1, "\x01\x00\x00\x00?")), 1},
+	} {
+		ours, theirs := net.Pipe()
+		go Serve(theirs, echo{})
+		go ours.Write(c.sent)
+		k, id, payload, err := newReader(ours).next()
+		if k != ended || id != 1 || err != nil || len(payload) < 2 || payload[0] != c.want {
+			t.Errorf("%s: kind %d, stream %d, %q, %v", what, k, id, payload, err)
+		}
+		ours.Close()
+	}
+}
+
+// A sign of life is one of the member (F2): while it beats it was heard of.
+func TestASignOfLifeIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		over := make(chan struct{})
+		go Serve(theirs, hostFunc{random: func(context.Context, *wire.GenerateRandom) pkcs11.RV { <-over; return pkcs11.CKR_OK }})
+		client := New(ours)
+		done := make(chan error, 1)
+		s := open(t, client)
+		go func() {
+			_, _, err := s.Do(context.Background(), ample, ample, random(0))
+			done <- err
+		}()
+		time.Sleep(10*wire.Heartbeat + time.Second)
+		if silent := time.Since(client.LastSign()); silent > wire.Heartbeat {
+			t.Errorf("not heard of for %v", silent)
+		}
+		close(over)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		client.Close()
 	})
 }

@@ -245,7 +245,7 @@ func (s *session) waits(silence, stuck time.Duration) (call uint64, due time.Tim
 // send hands the calls to the link.
 func (s *session) send(calls []wire.Call) error {
 	m := &s.out
-	m.buf, m.lead = m.buf[:0], 0
+	m.buf = m.buf[:0]
 	var prepare func()
 	if !s.begun {
 		m.buf = appendFrame(m.buf, opening, 0, string(s.view))
