@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"oneslot.dev/oneslot/config"
@@ -84,6 +85,7 @@ func TestAGenerationOfAMinute(t *testing.T) {
 		b.g.Start()
 		b.g.Settle(t.Context())
 		b.login()
+		synctest.Wait() // a login has the members compared once more, beside it
 		b.members[0].Script(func(c wire.Call) fake.Outcome {
 			if c.Number() == wire.NumberGenerateKeyPair {
 				time.Sleep(slow)
