@@ -27,8 +27,8 @@ const (
 	valueRoom = 1 << 20 // asked for its length first by the module's caller
 )
 
-// read reads attributes of an object with one call of the module, two if one
-// of them is long. Those that cannot be had are absent from the result.
+// read reads attributes of an object with one call of the module, and two more if one of
+// them may be long. Those that cannot be had are absent from the result.
 func (s *session) read(object uint64, kinds ...pkcs11.AttributeType) (pkcs11.Template, pkcs11.RV) {
 	query := make(wire.Query, len(kinds))
 	for i, t := range kinds {
@@ -36,35 +36,84 @@ func (s *session) read(object uint64, kinds ...pkcs11.AttributeType) (pkcs11.Tem
 	}
 	c := wire.GetAttributeValue{Object: object, Query: query}
 	rv := s.raw.GetAttributeValue(bg, &c)
-	if rv == pkcs11.CKR_GENERAL_ERROR || rv == pkcs11.CKR_FUNCTION_FAILED {
+	if isUnclear(rv) {
 		return s.readSingly(object, query, rv)
 	}
 	if !rv.HasReply() {
 		return nil, rv
 	}
-	out := make(pkcs11.Template, 0, len(kinds))
-	var longer wire.Query
+	out := taken(make(pkcs11.Template, 0, len(kinds)), c.Values)
+	if rv == pkcs11.CKR_OK {
+		return out, rv
+	}
+	// The code tells of one attribute; any that is missing may have been too long.
+	var missing wire.Query
 	for i, v := range c.Values {
-		switch {
-		case v.Form == wire.GotData:
-			out = append(out, pkcs11.Attribute{Type: v.Type, Value: v.Data})
-		case query[i].Capacity == shortRoom && rv != pkcs11.CKR_OK:
-			// The code tells of one attribute; any may have been too long.
-			longer = append(longer, room(v.Type, valueRoom))
+		if v.Form != wire.GotData && query[i].Capacity == shortRoom && mayBeLong(v.Type, out) {
+			missing = append(missing, wire.Question{Type: v.Type})
 		}
 	}
-	if longer != nil {
-		c := wire.GetAttributeValue{Object: object, Query: longer}
-		if rv := s.raw.GetAttributeValue(bg, &c); !rv.HasReply() {
-			return nil, rv
-		}
-		for _, v := range c.Values {
-			if v.Form == wire.GotData {
-				out = append(out, pkcs11.Attribute{Type: v.Type, Value: v.Data})
-			}
+	if missing == nil {
+		return out, pkcs11.CKR_OK
+	}
+	longer, rv := s.readLonger(object, missing)
+	return append(out, longer...), rv
+}
+
+// readLonger reads those attributes that there are, however long they are.
+func (s *session) readLonger(object uint64, missing wire.Query) (pkcs11.Template, pkcs11.RV) {
+	lengths := wire.GetAttributeValue{Object: object, Query: missing}
+	rv := s.raw.GetAttributeValue(bg, &lengths)
+	if isUnclear(rv) {
+		return s.readSingly(object, missing, rv)
+	}
+	if !rv.HasReply() {
+		return nil, rv
+	}
+	values := wire.GetAttributeValue{Object: object}
+	for _, v := range lengths.Values {
+		if v.Form == wire.GotLength {
+			values.Query = append(values.Query, room(v.Type, min(v.Length, valueRoom)))
 		}
 	}
-	return out, pkcs11.CKR_OK
+	if values.Query == nil {
+		return nil, pkcs11.CKR_OK
+	}
+	if rv := s.raw.GetAttributeValue(bg, &values); !rv.HasReply() {
+		return nil, rv
+	}
+	return taken(nil, values.Values), pkcs11.CKR_OK
+}
+
+// taken adds the values that there are to a template.
+func taken(t pkcs11.Template, values wire.Values) pkcs11.Template {
+	for _, v := range values {
+		if v.Form == wire.GotData {
+			t = append(t, pkcs11.Attribute{Type: v.Type, Value: v.Data})
+		}
+	}
+	return t
+}
+
+// mayBeLong says whether an attribute that was not had may be there, as far as
+// the object's class is among what was read. On a network HSM each call is a round trip,
+// and each object lacks one of these (PKCS#11 2.40, 4.5 to 4.8; CKA_UNIQUE_ID 3.0, 4.4).
+func mayBeLong(t pkcs11.AttributeType, read pkcs11.Template) bool {
+	class, known := read.Ulong(pkcs11.CKA_CLASS)
+	switch t {
+	case pkcs11.CKA_UNIQUE_ID:
+		return false // one that is longer is as good as none
+	case pkcs11.CKA_APPLICATION, pkcs11.CKA_OBJECT_ID:
+		return !known || class == pkcs11.CKO_DATA
+	case pkcs11.CKA_ID:
+		return !known || class != pkcs11.CKO_DATA
+	}
+	return true
+}
+
+// isUnclear says whether an answer to a whole query may be due to one attribute of it.
+func isUnclear(rv pkcs11.RV) bool {
+	return rv == pkcs11.CKR_GENERAL_ERROR || rv == pkcs11.CKR_FUNCTION_FAILED
 }
 
 // readSingly reads attributes one by one. SoftHSM 2.6.1 answers a whole query
@@ -72,8 +121,8 @@ func (s *session) read(object uint64, kinds ...pkcs11.AttributeType) (pkcs11.Tem
 // private object.
 func (s *session) readSingly(object uint64, query wire.Query, failed pkcs11.RV) (out pkcs11.Template, rv pkcs11.RV) {
 	for _, q := range query {
-		if q.Capacity == shortRoom {
-			q.Capacity = valueRoom
+		if q.Form != wire.AskRoom || q.Capacity == shortRoom {
+			q = room(q.Type, valueRoom)
 		}
 		c := wire.GetAttributeValue{Object: object, Query: wire.Query{q}}
 		rv := s.raw.GetAttributeValue(bg, &c)

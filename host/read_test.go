@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host_test
+
+import (
+	"bytes"
+	_ "embed"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"oneslot.dev/oneslot/host/hosttest"
+	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
+)
+
+//go:embed testdata/counting.c
+var countingSource string
+
+// H3: an object is identified with two calls of the module, what it is and what it is
+// made of; on a network HSM each is a round trip, for each object of the token. Only
+// what is longer than usual costs more: its lengths, then its values.
+func TestCallsToIdentifyAnObject(t *testing.T) {
+	count := filepath.Join(t.TempDir(), "count")
+	so := hosttest.Module(t, countingSource, "-Wall", "-Wextra", "-Werror", `-DSOFTHSM="`+hosttest.SoftHSM+`"`)
+	soft := hosttest.Token(t, "counting")
+	client := hosttest.StartModule(t, []string{soft.Env(), "COUNT=" + count}, "--module", so, "--token", soft.Label)
+	s := hosttest.Open(t, client, wire.GroupView)
+	s.Login()
+	long := bytes.Repeat([]byte("long"), 1000)
+	for _, test := range []struct {
+		name  string
+		make  wire.Call
+		class uint64
+		label []byte
+		calls int
+	}{
+		{"an RSA key", pair([]byte("rsa")), pkcs11.CKO_PUBLIC_KEY, []byte("rsa"), 2},
+		{"a private RSA key", nil, pkcs11.CKO_PRIVATE_KEY, []byte("rsa"), 2},
+		{"a data object", data([]byte("short"), nil, nil), pkcs11.CKO_DATA, []byte("short"), 2},
+		{"a long label", data(long, nil, nil), pkcs11.CKO_DATA, long, 4},
+		{"a long application", data([]byte("application"), long, nil), pkcs11.CKO_DATA, []byte("application"), 4},
+		{"a long label and value", data(append(long, '2'), nil, long), pkcs11.CKO_DATA, append(long, '2'), 6},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.make != nil {
+				s.Must(test.make)
+			}
+			if err := os.WriteFile(count, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			find := wire.Find{Template: pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_CLASS, test.class),
+				pkcs11.Bytes(pkcs11.CKA_LABEL, test.label)}}
+			s.Must(&find)
+			if len(find.Found) != 1 || !bytes.Equal(find.Found[0].Label, test.label) || len(find.Found[0].Fingerprint) == 0 {
+				t.Fatalf("found %+v", find.Found)
+			}
+			if got, err := os.ReadFile(count); err != nil || len(got) != test.calls {
+				t.Errorf("%d calls of C_GetAttributeValue, not %d (%v)", len(got), test.calls, err)
+			}
+		})
+	}
+}
+
+func data(label, application, value []byte) *wire.CreateObject {
+	return &wire.CreateObject{Template: pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_CLASS, pkcs11.CKO_DATA),
+		pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bytes(pkcs11.CKA_LABEL, label),
+		pkcs11.Bytes(pkcs11.CKA_APPLICATION, application), pkcs11.Bytes(pkcs11.CKA_VALUE, append(value, 1))}}
+}
+
+func pair(label []byte) *wire.GenerateKeyPair {
+	t := pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true), pkcs11.Bytes(pkcs11.CKA_LABEL, label)}
+	return &wire.GenerateKeyPair{Mechanism: pkcs11.Mechanism{Type: pkcs11.CKM_RSA_PKCS_KEY_PAIR_GEN},
+		Public: t.With(pkcs11.Ulong(pkcs11.CKA_MODULUS_BITS, 1024)), Private: t}
+}
