@@ -113,21 +113,34 @@ func (s *session) findDomain() (*domainKeys, pkcs11.RV) {
 	} else if keys, rv = s.findExport(); rv != pkcs11.CKR_OK || keys == nil {
 		return nil, rv
 	}
-	for _, other := range []struct {
-		label string
-		into  *uint64
-	}{{openLabel, &keys.open}, {sealLabel, &keys.seal}} {
-		found, rv := s.objects(pkcs11.Template{
-			pkcs11.Ulong(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), pkcs11.Bytes(pkcs11.CKA_LABEL, []byte(other.label)),
-			pkcs11.Bytes(pkcs11.CKA_ID, keys.id), pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, false), pkcs11.Bool(pkcs11.CKA_SENSITIVE, true)})
-		if rv != pkcs11.CKR_OK {
+	if !s.seesPrivate() {
+		return keys, pkcs11.CKR_OK // a search is dear, and the others are private
+	}
+	others, rv := s.objects(pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY), pkcs11.Bytes(pkcs11.CKA_ID, keys.id),
+		pkcs11.Bool(pkcs11.CKA_EXTRACTABLE, false), pkcs11.Bool(pkcs11.CKA_SENSITIVE, true)})
+	for _, other := range others {
+		read, rv := s.read(other, pkcs11.CKA_LABEL)
+		if rv != pkcs11.CKR_OK && rv != pkcs11.CKR_OBJECT_HANDLE_INVALID {
 			return nil, rv
 		}
-		if len(found) > 0 {
-			*other.into = found[0]
+		switch label := string(read.Bytes(pkcs11.CKA_LABEL)); {
+		case label == openLabel && keys.open == 0:
+			keys.open = other
+		case label == sealLabel && keys.seal == 0:
+			keys.seal = other
 		}
 	}
-	return keys, pkcs11.CKR_OK
+	return keys, rv
+}
+
+// seesPrivate says whether private objects can be seen, and in doubt that they can.
+func (s *session) seesPrivate() bool {
+	session, rv := s.raw.Info()
+	if rv != pkcs11.CKR_OK || session.State != pkcs11.CKS_RO_PUBLIC_SESSION && session.State != pkcs11.CKS_RW_PUBLIC_SESSION {
+		return true
+	}
+	token, rv := s.token.module.TokenInfo(s.token.slot)
+	return rv != pkcs11.CKR_OK || token.Flags&pkcs11.CKF_LOGIN_REQUIRED == 0
 }
 
 // describeDomain says which domain the token is in.

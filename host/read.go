@@ -24,6 +24,7 @@ func room(t pkcs11.AttributeType, capacity uint64) wire.Question {
 // read at once if they are as short as they usually are.
 const (
 	shortRoom = 256
+	wholeRoom = 4 << 10 // for certificates and our records; the most that is asked at once
 	valueRoom = 1 << 20 // asked for its length first by the module's caller
 )
 
@@ -49,7 +50,7 @@ func (s *session) read(object uint64, kinds ...pkcs11.AttributeType) (pkcs11.Tem
 	// The code tells of one attribute; any that is missing may have been too long.
 	var missing wire.Query
 	for i, v := range c.Values {
-		if v.Form != wire.GotData && query[i].Capacity == shortRoom && mayBeLong(v.Type, out) {
+		if v.Form != wire.GotData && query[i].Capacity >= shortRoom && mayBeLong(v.Type, out) {
 			missing = append(missing, wire.Question{Type: v.Type})
 		}
 	}
@@ -121,7 +122,7 @@ func isUnclear(rv pkcs11.RV) bool {
 // private object.
 func (s *session) readSingly(object uint64, query wire.Query, failed pkcs11.RV) (out pkcs11.Template, rv pkcs11.RV) {
 	for _, q := range query {
-		if q.Form != wire.AskRoom || q.Capacity == shortRoom {
+		if q.Form != wire.AskRoom || q.Capacity >= shortRoom {
 			q = room(q.Type, valueRoom)
 		}
 		c := wire.GetAttributeValue{Object: object, Query: wire.Query{q}}
@@ -151,6 +152,8 @@ func roomFor(t pkcs11.AttributeType) uint64 {
 	switch t {
 	case pkcs11.CKA_MODULUS, pkcs11.CKA_ALLOWED_MECHANISMS:
 		return 2048
+	case pkcs11.CKA_VALUE:
+		return wholeRoom
 	}
 	return shortRoom
 }

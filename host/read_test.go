@@ -40,7 +40,8 @@ func TestCallsToIdentifyAnObject(t *testing.T) {
 		{"a data object", data([]byte("short"), nil, nil), pkcs11.CKO_DATA, []byte("short"), 2},
 		{"a long label", data(long, nil, nil), pkcs11.CKO_DATA, long, 4},
 		{"a long application", data([]byte("application"), long, nil), pkcs11.CKO_DATA, []byte("application"), 4},
-		{"a long label and value", data(append(long, '2'), nil, long), pkcs11.CKO_DATA, append(long, '2'), 6},
+		{"a value as long as a certificate", data([]byte("value"), nil, long), pkcs11.CKO_DATA, []byte("value"), 2},
+		{"a longer value", data([]byte("longer"), nil, append(long, long...)), pkcs11.CKO_DATA, []byte("longer"), 5},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.make != nil {
