@@ -14,6 +14,9 @@ import (
 	"oneslot.dev/oneslot/wire"
 )
 
+// connectionCommand is what a listener starts a process of a connection with.
+var connectionCommand = []string{"connection"}
+
 // connection serves one connection of a listener, and ends with it.
 type connection struct{}
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func (c *listen) Run() error {
 		return err
 	}
 	l := &appliance.Listener{
-		Program: []string{self, "connection"},
+		Program: append([]string{self}, connectionCommand...),
 		Env:     connectionEnv(os.Environ()),
 		Load:    func() (*appliance.Config, error) { return appliance.LoadConfig(c.Config) },
 		Log:     slog.New(slog.NewTextHandler(out, nil)),
@@ -91,11 +92,14 @@ func reload(l *appliance.Listener, out *logFile) {
 }
 
 // connectionEnv is what the vendor's modules see: all but what systemd says to
-// the listener.
+// the listener. How many processors Go is to use the listener knows already: a process
+// that has to find out sets up more than it needs.
 func connectionEnv(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
-		return strings.HasPrefix(v, "LISTEN_") || strings.HasPrefix(v, "NOTIFY_SOCKET=") || strings.HasPrefix(v, "WATCHDOG_")
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		return strings.HasPrefix(v, "LISTEN_") || strings.HasPrefix(v, "NOTIFY_SOCKET=") || strings.HasPrefix(v, "WATCHDOG_") ||
+			strings.HasPrefix(v, "GOMAXPROCS=")
 	})
+	return append(env, fmt.Sprintf("GOMAXPROCS=%d", runtime.GOMAXPROCS(0)))
 }
 
 // listenSocket is the socket that systemd hands over, else one on the address.

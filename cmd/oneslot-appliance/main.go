@@ -6,6 +6,10 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"slices"
+
 	"github.com/alecthomas/kong"
 
 	"oneslot.dev/oneslot/host"
@@ -23,6 +27,14 @@ var commands struct {
 
 func main() {
 	host.ShareProcessors()
+	// A client waits for this one, so the commands for people are not built.
+	if slices.Equal(os.Args[1:], connectionCommand) {
+		if err := commands.Connection.Run(); err != nil {
+			fmt.Fprintf(os.Stderr, "oneslot-member: error: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	run := kong.Parse(&commands, kong.Name("oneslot-member"),
 		kong.Description("One HSM of a group: a vendor's PKCS#11 module in a process of its own."),
 		kong.Vars{"config": defaultConfig})

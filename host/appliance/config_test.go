@@ -54,6 +54,8 @@ func TestMistakesInTheConfiguration(t *testing.T) {
 		{strings.Replace(fine, "label =", "# label =", 1), "neither label nor serial"},
 		{strings.Replace(fine, `"/m.so"`, `"m.so"`, 1), "no absolute path"},
 		{strings.Replace(fine, `name = "ca"`, `name = "c a"`, 1), "cannot be used"},
+		{strings.Replace(fine, `name = "ca"`, `name = "cä"`, 1), "cannot be used"},
+		{strings.Replace(fine, `name = "ca"`, `name = "`+strings.Repeat("c", 65)+`"`, 1), "cannot be used"},
 		{fine + fine[strings.Index(fine, "[[token]]"):], "stands there twice"},
 		{fine[:strings.Index(fine, "[[token]]")], "no token is offered"},
 		{"crl = \"x\"\n" + fine, "crl without client_ca"},

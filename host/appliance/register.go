@@ -163,7 +163,7 @@ func readClient(file string) (*Client, error) {
 	if err := decoder.Decode(c); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, explainTOML(err))
 	}
-	if !goodName.MatchString(c.Name) || filepath.Base(file) != c.Name+clientSuffix {
+	if !isName(c.Name) || filepath.Base(file) != c.Name+clientSuffix {
 		return nil, fmt.Errorf("%s: the file is not named after the client %q", file, c.Name)
 	}
 	return c, nil
@@ -171,7 +171,7 @@ func readClient(file string) (*Client, error) {
 
 // Client is the client of that name, nil if there is none.
 func (r Register) Client(name string) (*Client, error) {
-	if !goodName.MatchString(name) {
+	if !isName(name) {
 		return nil, fmt.Errorf("client %q: this name cannot be used: take 1 to 64 of A-Z a-z 0-9 _ . -", name)
 	}
 	c, err := readClient(r.file(name))
