@@ -17,15 +17,43 @@ import (
 //go:embed testdata/counting.c
 var countingSource string
 
+// counting is a token whose module counts what it is asked.
+type counting struct {
+	t      *testing.T
+	folder string
+	client wire.Client
+}
+
+func newCounting(t *testing.T) *counting {
+	t.Helper()
+	c := &counting{t: t, folder: t.TempDir()}
+	so := hosttest.Module(t, countingSource, "-Wall", "-Wextra", "-Werror", `-DSOFTHSM="`+hosttest.SoftHSM+`"`)
+	soft := hosttest.Token(t, "counting")
+	c.client = hosttest.StartModule(t, []string{soft.Env(), "COUNT=" + c.folder}, "--module", so, "--token", soft.Label)
+	return c
+}
+
+// during is how often a function of the module is called meanwhile.
+func (c *counting) during(function string, do func()) int {
+	c.t.Helper()
+	path := filepath.Join(c.folder, function)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	do()
+	calls, err := os.ReadFile(path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return len(calls)
+}
+
 // H3: an object is identified with two calls of the module, what it is and what it is
 // made of; on a network HSM each is a round trip, for each object of the token. Only
 // what is longer than usual costs more: its lengths, then its values.
 func TestCallsToIdentifyAnObject(t *testing.T) {
-	count := filepath.Join(t.TempDir(), "count")
-	so := hosttest.Module(t, countingSource, "-Wall", "-Wextra", "-Werror", `-DSOFTHSM="`+hosttest.SoftHSM+`"`)
-	soft := hosttest.Token(t, "counting")
-	client := hosttest.StartModule(t, []string{soft.Env(), "COUNT=" + count}, "--module", so, "--token", soft.Label)
-	s := hosttest.Open(t, client, wire.GroupView)
+	c := newCounting(t)
+	s := hosttest.Open(t, c.client, wire.GroupView)
 	s.Login()
 	long := bytes.Repeat([]byte("long"), 1000)
 	for _, test := range []struct {
@@ -47,20 +75,40 @@ func TestCallsToIdentifyAnObject(t *testing.T) {
 			if test.make != nil {
 				s.Must(test.make)
 			}
-			if err := os.WriteFile(count, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
 			find := wire.Find{Template: pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_CLASS, test.class),
 				pkcs11.Bytes(pkcs11.CKA_LABEL, test.label)}}
-			s.Must(&find)
+			calls := c.during("C_GetAttributeValue", func() { s.Must(&find) })
 			if len(find.Found) != 1 || !bytes.Equal(find.Found[0].Label, test.label) || len(find.Found[0].Fingerprint) == 0 {
 				t.Fatalf("found %+v", find.Found)
 			}
-			if got, err := os.ReadFile(count); err != nil || len(got) != test.calls {
-				t.Errorf("%d calls of C_GetAttributeValue, not %d (%v)", len(got), test.calls, err)
+			if calls != test.calls {
+				t.Errorf("%d calls of C_GetAttributeValue, not %d", calls, test.calls)
 			}
 		})
 	}
+}
+
+// H4, K6: what domain a token is in costs one search before the login, and two after it:
+// the open and the seal key are private, and a search takes SoftHSM 33 µs for each object.
+func TestSearchesForTheDomain(t *testing.T) {
+	c := newCounting(t)
+	s := hosttest.Open(t, c.client, wire.GroupView)
+	s.Must(&wire.Join{Officer: []byte(hosttest.OfficerPIN), Pin: []byte(hosttest.UserPIN), Secret: bytes.Repeat([]byte{1}, 32)})
+	describe := func(most int) {
+		t.Helper()
+		var d wire.Describe
+		if n := c.during("C_FindObjectsInit", func() { s.Must(&d) }); n != most || len(d.Token.Domain) == 0 || !d.Token.Cloning {
+			t.Errorf("%d searches, not %d, for domain %x", n, most, d.Token.Domain)
+		}
+	}
+	describe(1)
+	s.Login()
+	describe(2)
+	// Both of the others were found: a key that is made now can leave the token.
+	key := wire.GenerateKey{Mechanism: pkcs11.Mechanism{Type: pkcs11.CKM_AES_KEY_GEN}, Template: pkcs11.Template{
+		pkcs11.Ulong(pkcs11.CKA_VALUE_LEN, 32), pkcs11.Bool(pkcs11.CKA_PRIVATE, true), pkcs11.Bool(pkcs11.CKA_SENSITIVE, true)}}
+	s.Must(&key)
+	s.Must(&wire.Export{Object: key.Key})
 }
 
 func data(label, application, value []byte) *wire.CreateObject {
