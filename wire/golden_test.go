@@ -162,8 +162,12 @@ func FuzzMessage(f *testing.F) {
 			t.Fatal("a request without calls")
 		}
 		calls := []Call{&SignInit{}, &Sign{}, &Find{}, &GetAttributeValue{}, &Describe{}}
-		if n, err := ParseAnswers(message, calls); err == nil && (n < 1 || n > len(calls)) {
+		n, err := ParseAnswers(message, calls)
+		if err == nil && (n < 1 || n > len(calls)) {
 			t.Fatalf("%d answers to %d calls", n, len(calls))
+		}
+		if err == nil && n < len(calls) && calls[n-1].Result() == pkcs11.CKR_OK {
+			t.Fatalf("%d answers to %d calls, and none of a failure", n, len(calls))
 		}
 	})
 }

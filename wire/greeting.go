@@ -72,7 +72,7 @@ func Knock(conn io.ReadWriter, token string) error {
 		}
 		return nil
 	case word[2] == "refused" && len(word) == 5:
-		return &Refusal{RefusalCode(word[3]), word[4]}
+		return &Refusal{RefusalCode(OneLine(word[3], maxWelcome)), OneLine(word[4], maxWelcome)}
 	}
 	return errors.New("the appliance's greeting is malformed")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 )
 
 // What follows the greeting is not its own, even if it comes with the same packet.
@@ -43,6 +44,14 @@ func TestARefusalSaysWhy(t *testing.T) {
 	var refusal *Refusal
 	if err := Knock(ours, "ca"); !errors.As(err, &refusal) || refusal.Code != RefusedToken || !strings.HasPrefix(refusal.Text, "first line second ") {
 		t.Fatalf("got %v", err)
+	}
+	// An appliance that means harm sends what a terminal acts on, and no control characters.
+	said := struct {
+		io.Reader
+		io.Writer
+	}{strings.NewReader("oneslot 1 refused \u009b31m\u202e why\u009b2J\u202e\x9b\n"), io.Discard}
+	if err := Knock(said, "ca"); !errors.As(err, &refusal) || strings.ContainsAny(err.Error(), "\u009b\u202e") || !utf8.ValidString(err.Error()) {
+		t.Errorf("got %q", err)
 	}
 }
 

@@ -103,11 +103,16 @@ func appendRefusal(buf []byte, rv pkcs11.RV) []byte {
 	return e.Buf
 }
 
-// ParseAnswers fills in the calls that were answered and returns how many. If
-// the session could not be opened that is 1, and the first call has that RV.
+// maxReason bounds what a peer can have this end log and show, in bytes.
+const maxReason = 1 << 10
+
+// ParseAnswers fills in the calls that were answered and returns how many: all of them,
+// or those up to the first that did not return CKR_OK. Whoever answers otherwise would
+// have a call pass for successful that was not made. If the session could not be opened
+// that is 1, and the first call has that RV.
 func ParseAnswers(buf []byte, calls []Call) (int, error) {
 	if len(buf) > 0 && buf[0] == messageUnavailable {
-		return 0, errors.New(string(buf[1:]))
+		return 0, errors.New(OneLine(string(buf[1:min(len(buf), 4*maxReason)]), maxReason))
 	}
 	d := NewDecoder(buf)
 	if d.U8() != messageAnswer {
@@ -117,15 +122,18 @@ func ParseAnswers(buf []byte, calls []Call) (int, error) {
 	if n == 0 || n > uint32(len(calls)) {
 		return 0, ErrMalformed
 	}
-	for _, c := range calls[:n] {
+	for i, c := range calls[:n] {
 		number, rv := Number(d.U32()), pkcs11.RV(d.Ulong())
 		reply := NewDecoder(d.take(uint64(d.U32())))
-		if number == NumberOpenSession && rv != pkcs11.CKR_OK {
+		if number == NumberOpenSession && rv != pkcs11.CKR_OK && n == 1 {
 			c.setResult(rv)
 			return 1, d.End()
 		}
 		if number != c.Number() {
 			return 0, fmt.Errorf("%w: %v answered with %v", ErrMalformed, c.Number(), number)
+		}
+		if last := i == int(n)-1; !last && rv != pkcs11.CKR_OK || last && int(n) < len(calls) && rv == pkcs11.CKR_OK {
+			return 0, fmt.Errorf("%w: %d of %d calls answered, %v with %v", ErrMalformed, n, len(calls), number, rv)
 		}
 		c.setResult(rv)
 		if rv.HasReply() {
