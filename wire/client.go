@@ -81,21 +81,36 @@ func (l *Limit) Exceeded() error {
 	return errSilent
 }
 
+// A Moment is when something was last. It stands on the clock that nobody sets: after the
+// time of day was, a peer would seem to have been silent for as long as the clock was put
+// forward, or not to be, however long it is (F3).
+type Moment struct {
+	begin time.Time
+	after atomic.Int64 // begin, in nanoseconds
+}
+
+// NewMoment is now.
+func NewMoment() *Moment { return &Moment{begin: time.Now()} }
+
+// Set moves it.
+func (m *Moment) Set(at time.Time) { m.after.Store(int64(at.Sub(m.begin))) }
+
+// At is when it was.
+func (m *Moment) At() time.Time { return m.begin.Add(time.Duration(m.after.Load())) }
+
 // Life is what every carrier knows of its connection.
 type Life struct {
-	lastSign *atomic.Int64 // Unix nanoseconds
+	lastSign *Moment
 	done     chan struct{}
 	once     *sync.Once
 	cause    *error // written before done is closed
 }
 
 func NewLife() Life {
-	l := Life{new(atomic.Int64), make(chan struct{}), new(sync.Once), new(error)}
-	l.Heard(time.Now())
-	return l
+	return Life{NewMoment(), make(chan struct{}), new(sync.Once), new(error)}
 }
 
-func (l *Life) Heard(at time.Time) { l.lastSign.Store(at.UnixNano()) }
+func (l *Life) Heard(at time.Time) { l.lastSign.Set(at) }
 
 // End marks the connection as gone. The first cause stays; true for that one.
 func (l *Life) End(cause error) (first bool) {
@@ -107,7 +122,7 @@ func (l *Life) End(cause error) (first bool) {
 	return first
 }
 
-func (l *Life) LastSign() time.Time   { return time.Unix(0, l.lastSign.Load()) }
+func (l *Life) LastSign() time.Time   { return l.lastSign.At() }
 func (l *Life) Done() <-chan struct{} { return l.done }
 
 func (l *Life) Err() error {

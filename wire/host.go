@@ -92,9 +92,11 @@ func ServeMessages(ctx context.Context, session HostSession, refusal pkcs11.RV, 
 	framed := func(buf []byte, fill func([]byte) []byte) []byte { return fill(append(buf, make([]byte, room)...)) }
 	answers := newAnswers(func(p *packet) error { return send(p.data) }, framed)
 	defer answers.stop()
+	var message []byte
+	defer func() { clear(message) }() // it may have held a PIN
 	for {
-		message, err := receive()
-		if err != nil {
+		var err error
+		if message, err = receive(); err != nil {
 			return nil // the engine closed the session, or is gone
 		}
 		calls, err := parseRequest(message)
@@ -112,7 +114,7 @@ func ServeMessages(ctx context.Context, session HostSession, refusal pkcs11.RV, 
 		if err := answers.send(func(buf []byte) []byte { return appendAnswers(buf, calls[:n]) }); err != nil {
 			return err
 		}
-		clear(message) // it may have held a PIN
+		clear(message)
 	}
 }
 

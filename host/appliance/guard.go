@@ -28,7 +28,7 @@ type guard struct {
 	sessions atomic.Int64
 	inside   chan struct{} // a place for each call in the vendor module
 	running  atomic.Int64  // calls of clients, probes left out
-	last     atomic.Int64  // when the last of them ended, Unix nanoseconds
+	last     *wire.Moment  // when the last of them ended
 	broken   sync.Once     // that the token cannot be had is told once
 
 	mu    sync.Mutex        // guards names
@@ -36,10 +36,8 @@ type guard struct {
 }
 
 func newGuard(host wire.Host, token string, grant Grant, limit *Limits, tries *tries, audit *audit, log *slog.Logger) *guard {
-	g := &guard{host: host, token: token, grant: grant, limit: limit, tries: tries, audit: audit, log: log,
-		inside: make(chan struct{}, limit.Calls), names: map[uint64]string{}}
-	g.last.Store(time.Now().UnixNano())
-	return g
+	return &guard{host: host, token: token, grant: grant, limit: limit, tries: tries, audit: audit, log: log,
+		inside: make(chan struct{}, limit.Calls), last: wire.NewMoment(), names: map[uint64]string{}}
 }
 
 // Open opens a session, unless the client has as many as it may.
@@ -69,7 +67,7 @@ func (g *guard) idle() time.Duration {
 	if g.running.Load() > 0 {
 		return 0
 	}
-	return time.Since(time.Unix(0, g.last.Load()))
+	return time.Since(g.last.At())
 }
 
 // guarded is a session that the guard looks after.
@@ -94,7 +92,7 @@ func (s *guarded) Around(ctx context.Context, c wire.Call, answer func()) {
 	}
 	g.running.Add(1)
 	defer func() {
-		g.last.Store(time.Now().UnixNano())
+		g.last.Set(time.Now())
 		g.running.Add(-1)
 	}()
 	select {

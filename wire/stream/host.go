@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
@@ -50,16 +49,7 @@ const (
 
 // Serve answers a connection until it ends. It is an error if this end ended it.
 func (s Service) Serve(conn net.Conn) error {
-	h := &hosting{Service: s, meter: newMeter(conn, s), streams: map[uint32]*served{}}
-	most := 0
-	if s.Streams > 0 {
-		most = 2*int(s.Streams) + 64
-	}
-	h.link = newLink(conn, most, func(error) { h.cut() })
-	h.heard.Store(time.Now().UnixNano())
-	h.table.Lock()
-	h.pings = time.AfterFunc(pingAfter, h.watch)
-	h.table.Unlock()
+	h := newHosting(conn, s)
 	over := make(chan struct{})
 	go h.announce(over)
 	err := h.read()
@@ -79,7 +69,7 @@ type hosting struct {
 	Service
 	link  *link
 	meter *meter
-	heard atomic.Int64 // when the last frame came, in Unix nanoseconds
+	heard *wire.Moment // when the last frame came
 
 	table   sync.Mutex // guards what follows
 	pings   *time.Timer
@@ -100,6 +90,19 @@ type served struct {
 	out     outgoing
 }
 
+func newHosting(conn net.Conn, s Service) *hosting {
+	h := &hosting{Service: s, meter: newMeter(conn, s), heard: wire.NewMoment(), streams: map[uint32]*served{}}
+	most := 0
+	if s.Streams > 0 {
+		most = 2*int(s.Streams) + 64
+	}
+	h.link = newLink(conn, most, func(error) { h.cut() })
+	h.table.Lock()
+	defer h.table.Unlock()
+	h.pings = time.AfterFunc(pingAfter, h.watch)
+	return h
+}
+
 // stop ends all that is done for the connection.
 func (h *hosting) stop(why error) {
 	h.link.end(why)
@@ -114,10 +117,12 @@ func (h *hosting) stop(why error) {
 	h.link.conn.Close()
 }
 
-// drop ends a stream for its session, which may still be at work. h.table must be held.
+// drop ends a stream for its session, which may still be at work. The reader calls it.
+// h.table must be held.
 func (h *hosting) drop(id uint32, s *served) {
 	delete(h.streams, id)
 	s.cancel()
+	clear(s.partial)
 	close(s.whole)
 }
 
@@ -125,7 +130,7 @@ func (h *hosting) drop(id uint32, s *served) {
 func (h *hosting) watch() {
 	h.table.Lock()
 	defer h.table.Unlock()
-	switch silent := time.Since(time.Unix(0, h.heard.Load())); {
+	switch silent := time.Since(h.heard.At()); {
 	case h.over:
 	case silent < pingAfter:
 		h.pings.Reset(pingAfter - silent)
@@ -157,7 +162,7 @@ func (h *hosting) read() error {
 		if err != nil {
 			return err
 		}
-		h.heard.Store(time.Now().UnixNano())
+		h.heard.Set(time.Now())
 		switch k {
 		case opening:
 			err = h.open(id, wire.View(payload))
@@ -226,9 +231,21 @@ func (h *hosting) take(k kind, id uint32, payload []byte) (err error) {
 	select {
 	case s.whole <- s.partial:
 		s.partial = nil
+		if s.ctx.Err() != nil { // it ended meanwhile
+			s.wipe()
+		}
 		return nil
 	default:
 		return fmt.Errorf("%w: messages before the last was answered", wire.ErrMalformed)
+	}
+}
+
+// wipe is for the message of a stream that has ended: it may hold a PIN.
+func (s *served) wipe() {
+	select {
+	case message := <-s.whole:
+		clear(message)
+	default:
 	}
 }
 
@@ -246,6 +263,7 @@ func (h *hosting) close(id uint32) {
 func (h *hosting) serve(s *served, view wire.View) {
 	acted, err := h.answer(s, view)
 	s.cancel()
+	s.wipe()
 	h.meter.done(s.id)
 	h.table.Lock()
 	h.running--

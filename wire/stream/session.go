@@ -207,6 +207,7 @@ func (s *session) Do(ctx context.Context, silence, stuck time.Duration, calls ..
 	defer s.late.Clear()
 
 	if err := s.send(calls); err != nil {
+		clear(s.out.buf)
 		return 0, false, s.fail(err)
 	}
 	answer := s.await()
