@@ -290,3 +290,52 @@ func TestRemovedWhileItDrains(t *testing.T) {
 	a.ended()
 	b.tells("client-disconnected", "client=web", string(wire.RefusedUnknown))
 }
+
+// What a grant loses is refused at once to who is connected, and its connection goes in
+// peace: the next one knows of it.
+func TestAGrantChangesDuringAConnection(t *testing.T) {
+	b := start(t, nil)
+	officer := appliance.Grant{Token: "ca", Officer: true}
+	web, chief, moved := b.client("web", ca), b.client("chief", officer), b.client("moved", officer)
+	a, so, other := web.connect(), chief.connect(), moved.connect()
+	a.login(hosttest.UserPIN)
+	key := a.key("k", true)
+	change := func(name string, change func(*appliance.Client)) {
+		t.Helper()
+		err := b.register.Change(name, func(c *appliance.Client) (*appliance.Client, error) {
+			if c == nil {
+				c = &appliance.Client{Name: name}
+			}
+			change(c)
+			return c, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("web", func(c *appliance.Client) { c.Grants[0].ReadOnly = true })
+	change("chief", func(c *appliance.Client) { c.Grants[0].Officer = false })
+	change("moved", func(c *appliance.Client) { c.Certificates = nil })
+	change("taken", func(c *appliance.Client) {
+		c.Certificates, c.Grants = []appliance.Certificate{{Fingerprint: moved.print}}, []appliance.Grant{officer}
+	})
+	b.listener.Reload()
+	select {
+	case <-a.Conn.(interface{ Draining() <-chan struct{} }).Draining():
+	case <-time.After(patience):
+		t.Error("the connection does not drain")
+	}
+	if rv := a.do(generate("x", true)); rv != pkcs11.CKR_TOKEN_WRITE_PROTECTED {
+		t.Errorf("a key on the token: %v", rv)
+	}
+	if rv := a.encrypt(key); rv != pkcs11.CKR_OK {
+		t.Errorf("use of a key: %v", rv)
+	}
+	if flags := web.connect().Token().Token.Flags; flags&pkcs11.CKF_WRITE_PROTECTED == 0 {
+		t.Error("the next connection does not know")
+	}
+	b.tells("connection-draining", "client=web", "read-only")
+	so.ended() // it may have logged in as the security officer
+	other.ended()
+	b.tells("client-disconnected", "client=moved", "client taken")
+}

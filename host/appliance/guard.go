@@ -19,7 +19,7 @@ import (
 type guard struct {
 	host  wire.Host
 	token string
-	grant Grant
+	grant atomic.Pointer[Grant] // what the register says now
 	limit *Limits
 	tries *tries
 	audit *audit
@@ -36,8 +36,10 @@ type guard struct {
 }
 
 func newGuard(host wire.Host, token string, grant Grant, limit *Limits, tries *tries, audit *audit, log *slog.Logger) *guard {
-	return &guard{host: host, token: token, grant: grant, limit: limit, tries: tries, audit: audit, log: log,
+	g := &guard{host: host, token: token, limit: limit, tries: tries, audit: audit, log: log,
 		inside: make(chan struct{}, limit.Calls), last: wire.NewMoment(), names: map[uint64]string{}}
+	g.grant.Store(&grant)
+	return g
 }
 
 // Open opens a session, unless the client has as many as it may.
@@ -103,7 +105,7 @@ func (s *guarded) Around(ctx context.Context, c wire.Call, answer func()) {
 		return
 	}
 	key := s.key(ctx, c)
-	if rv := g.grant.forbids(c, s.identify(ctx)); rv != pkcs11.CKR_OK {
+	if rv := g.grant.Load().forbids(c, s.identify(ctx)); rv != pkcs11.CKR_OK {
 		wire.Refuse(c, rv)
 	} else if givesPIN(c) {
 		s.login(ctx, c, answer)
@@ -157,13 +159,13 @@ func (s *guarded) show(c wire.Call) {
 		return
 	}
 	var flags uint64
-	if s.guard.grant.ReadOnly {
+	if s.guard.grant.Load().ReadOnly {
 		flags = pkcs11.CKF_WRITE_PROTECTED
 	}
 	switch c := c.(type) {
 	case *wire.Describe:
 		c.Token.Token.Flags |= flags
-		c.Token.UseOnly = s.guard.grant.NoKeyManagement
+		c.Token.UseOnly = s.guard.grant.Load().NoKeyManagement
 	case *wire.GetTokenInfo:
 		c.Info.Flags |= flags
 	}

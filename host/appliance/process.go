@@ -32,6 +32,7 @@ type process struct {
 	log    *slog.Logger
 	config *Config
 	token  string // its name
+	client string // its name, once it is let in
 
 	cert  *x509.Certificate
 	chain []*x509.Certificate
@@ -128,6 +129,7 @@ func (p *process) serve(conn *tls.Conn, draining bool) error {
 	if err != nil {
 		return p.refuse(conn, err)
 	}
+	p.client = d.client.Name
 	p.note(d.client)
 	tries, err := Register(p.config.Register).tries(d.client.Name, &p.config.Limits)
 	if err != nil {
@@ -246,10 +248,10 @@ func (p *process) watch(g *guard, draining chan<- struct{}, ended <-chan struct{
 				reason = "drained: the appliance goes down for maintenance"
 			case o.Config != nil:
 				p.config = o.Config
-				_, err = p.config.decide(p.cert, p.chain, p.token, time.Now())
+				reason, err = p.recheck(g)
 			}
 		case <-recheck.C:
-			_, err = p.config.decide(p.cert, p.chain, p.token, time.Now())
+			reason, err = p.recheck(g)
 		case <-age:
 			reason = "drained: the connection is as old as it may be (limits: connection_age)"
 		case <-ended:
@@ -270,6 +272,27 @@ func (p *process) watch(g *guard, draining chan<- struct{}, ended <-chan struct{
 	p.log.Info("connection-draining", "reason", reason)
 	close(draining)
 	cut(p.outwait(g, orders, ended, reason))
+}
+
+// recheck looks the client up again. What its grant says now counts at once; the
+// connection drains for that, since the client knows the old one.
+func (p *process) recheck(g *guard) (drain string, err error) {
+	d, err := p.config.decide(p.cert, p.chain, p.token, time.Now())
+	if err != nil {
+		return "", err
+	}
+	before := g.grant.Load()
+	switch {
+	case d.client.Name != p.client:
+		return "", &wire.Refusal{Code: wire.RefusedUnknown, Text: "the certificate is now one of client " + d.client.Name}
+	case *before == d.grant:
+		return "", nil
+	case before.Officer && !d.grant.Officer:
+		// The security officer may be logged in.
+		return "", &wire.Refusal{Code: wire.RefusedToken, Text: "the client is no security officer any more"}
+	}
+	g.grant.Store(&d.grant)
+	return "drained: the client's grant has changed: " + d.grant.String(), nil
 }
 
 // outwait waits until the client has gone, or has asked nothing for a while, or
@@ -303,7 +326,7 @@ func (p *process) outwait(g *guard, orders <-chan *order, ended <-chan struct{},
 			}
 			continue
 		}
-		_, err := p.config.decide(p.cert, p.chain, p.token, time.Now())
+		_, err := p.recheck(g)
 		var refusal *wire.Refusal
 		if errors.As(err, &refusal) && refusal.Code != wire.RefusedExpired {
 			return string(refusal.Code) + ": " + refusal.Text
