@@ -160,6 +160,14 @@ func TestGrantsAreEnforced(t *testing.T) {
 			t.Errorf("a client that may only use keys is told: %v, not %v", got, want)
 		}
 	}
+	// A template that names an attribute twice: SoftHSM 2.6.1 takes the last.
+	twice := func(c *wire.GenerateKey, a pkcs11.Attribute) *wire.GenerateKey {
+		c.Template = append(c.Template, a)
+		return c
+	}
+	dataAndKey := &wire.CreateObject{Template: pkcs11.Template{pkcs11.Ulong(pkcs11.CKA_CLASS, pkcs11.CKO_DATA),
+		pkcs11.Ulong(pkcs11.CKA_KEY_TYPE, pkcs11.CKK_AES), pkcs11.Bytes(pkcs11.CKA_VALUE, make([]byte, 16)),
+		pkcs11.Ulong(pkcs11.CKA_CLASS, pkcs11.CKO_SECRET_KEY)}}
 	for _, c := range []struct {
 		what string
 		got  pkcs11.RV
@@ -167,10 +175,13 @@ func TestGrantsAreEnforced(t *testing.T) {
 	}{
 		{"reader: token key", reader.do(generate("x", true)), pkcs11.CKR_TOKEN_WRITE_PROTECTED},
 		{"reader: session key", reader.do(generate("x", false)), pkcs11.CKR_OK},
+		{"reader: session key, and then one on the token", reader.do(twice(generate("x", false), pkcs11.Bool(pkcs11.CKA_TOKEN, true))), pkcs11.CKR_TEMPLATE_INCONSISTENT},
+		{"reader: session key, made one on the token", reader.do(&wire.SetAttributeValue{Object: reader.key("x", false), Template: pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}}), pkcs11.CKR_TOKEN_WRITE_PROTECTED},
 		{"reader: destroys", reader.do(&wire.DestroyObject{Object: find(reader)}), pkcs11.CKR_TOKEN_WRITE_PROTECTED},
 		{"reader: uses", reader.encrypt(find(reader)), pkcs11.CKR_OK},
 		{"user: token key", user.do(generate("x", true)), pkcs11.CKR_FUNCTION_NOT_SUPPORTED},
 		{"user: session key", user.do(generate("x", false)), pkcs11.CKR_FUNCTION_NOT_SUPPORTED},
+		{"user: data, and then a key", user.do(dataAndKey), pkcs11.CKR_TEMPLATE_INCONSISTENT},
 		{"user: uses", user.encrypt(find(user)), pkcs11.CKR_OK},
 		{"user: destroys", user.do(&wire.DestroyObject{Object: find(user)}), pkcs11.CKR_ACTION_PROHIBITED},
 		{"user: SO", user.do(&wire.Login{User: pkcs11.CKU_SO, Pin: pkcs11.PIN(hosttest.OfficerPIN)}), pkcs11.CKR_USER_TYPE_INVALID},

@@ -10,13 +10,16 @@ import (
 )
 
 // Every call beside every grant. Handles 1 to 4 are a key and a certificate on
-// the token, and the same as session objects.
+// the token, and the same as session objects. Of 5 the token does not tell what it is.
 func TestGrants(t *testing.T) {
-	identify := func(object uint64) wire.Identity {
+	identify := func(object uint64) (wire.Identity, pkcs11.RV) {
+		if object == 5 {
+			return wire.Identity{}, pkcs11.CKR_GENERAL_ERROR
+		}
 		return map[uint64]wire.Identity{
 			1: {Class: pkcs11.CKO_SECRET_KEY, Flags: wire.OnToken}, 2: {Class: pkcs11.CKO_CERTIFICATE, Flags: wire.OnToken},
 			3: {Class: pkcs11.CKO_SECRET_KEY}, 4: {Class: pkcs11.CKO_CERTIFICATE},
-		}[object]
+		}[object], pkcs11.CKR_OK
 	}
 	onToken, inSession := pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, true)}, pkcs11.Template{pkcs11.Bool(pkcs11.CKA_TOKEN, false)}
 	object := func(class uint64, token bool) *wire.CreateObject {
@@ -28,7 +31,11 @@ func TestGrants(t *testing.T) {
 		never  = pkcs11.CKR_ACTION_PROHIBITED
 		locked = pkcs11.CKR_TOKEN_WRITE_PROTECTED
 		user   = pkcs11.CKR_USER_TYPE_INVALID
+		failed = pkcs11.CKR_GENERAL_ERROR
+		both   = pkcs11.CKR_TEMPLATE_INCONSISTENT
 	)
+	long := pkcs11.Template{pkcs11.Bytes(pkcs11.CKA_TOKEN, []byte{1, 0})} // no CK_BBOOL
+	contradiction := append(inSession[:1:1], onToken...)
 	for _, c := range []struct {
 		call                       wire.Call
 		all, noKeys, read, officer pkcs11.RV
@@ -59,6 +66,20 @@ func TestGrants(t *testing.T) {
 		{&wire.DestroyObject{Object: 3}, ok, never, ok, ok},
 		{&wire.SetAttributeValue{Object: 1}, ok, never, locked, ok},
 		{&wire.SetAttributeValue{Object: 4}, ok, ok, ok, ok},
+		{&wire.SetAttributeValue{Object: 4, Template: onToken}, ok, ok, locked, ok},
+		{&wire.SetAttributeValue{Object: 5}, ok, failed, failed, ok},
+		{&wire.CopyObject{Source: 5}, ok, failed, failed, ok},
+		{&wire.DestroyObject{Object: 5}, ok, failed, failed, ok},
+		{&wire.GenerateKey{Template: long}, ok, no, locked, ok},
+		{&wire.CopyObject{Source: 4, Template: long}, ok, ok, locked, ok},
+		{&wire.CreateObject{Template: contradiction}, both, both, both, both},
+		{&wire.CopyObject{Source: 4, Template: contradiction}, both, both, both, both},
+		{&wire.SetAttributeValue{Object: 4, Template: contradiction}, both, both, both, both},
+		{&wire.GenerateKey{Template: contradiction}, both, both, both, both},
+		{&wire.GenerateKeyPair{Private: contradiction}, both, both, both, both},
+		{&wire.UnwrapKey{Template: contradiction}, both, both, both, both},
+		{&wire.DeriveKey{Template: contradiction}, both, both, both, both},
+		{&wire.Find{Template: contradiction}, ok, ok, ok, ok},
 		{&wire.Import{Token: true}, ok, no, locked, ok},
 		{&wire.Import{}, ok, no, ok, ok},
 		{&wire.Export{}, ok, no, ok, ok},

@@ -144,12 +144,10 @@ func (s *guarded) login(ctx context.Context, c wire.Call, answer func()) {
 
 // identify looks objects up for the grant.
 func (s *guarded) identify(ctx context.Context) identify {
-	return func(object uint64) wire.Identity {
+	return func(object uint64) (wire.Identity, pkcs11.RV) {
 		call := wire.Identify{Object: object}
-		if s.Identify(ctx, &call) != pkcs11.CKR_OK {
-			return wire.Identity{}
-		}
-		return call.Identity
+		rv := s.Identify(ctx, &call)
+		return call.Identity, rv
 	}
 }
 
