@@ -13,7 +13,8 @@ import (
 // counters is how many connections there are, by what they are limited by: those
 // that are half-open, and those that were admitted. A client that may come in, but
 // for their number, is told so, which takes a process; so the limits of the half-open
-// ones hold for it, and there are never more processes than both allow.
+// ones hold for it, and there are never more processes than both allow. The zero value
+// counts none.
 type counters struct {
 	mu        sync.Mutex // guards what follows
 	halfOpen  int
@@ -21,10 +22,6 @@ type counters struct {
 	admitted  int
 	byAddress map[string]int
 	byClient  map[string]int
-}
-
-func newCounters() *counters {
-	return &counters{halfBy: map[string]int{}, byAddress: map[string]int{}, byClient: map[string]int{}}
 }
 
 // A ticket is the place of one connection in the counters.
@@ -45,6 +42,9 @@ func (c *counters) enter(limits *Limits, from net.Addr) (*ticket, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.halfBy == nil {
+		c.halfBy, c.byAddress, c.byClient = map[string]int{}, map[string]int{}, map[string]int{}
+	}
 	switch {
 	case c.halfBy[address] >= limits.HalfOpenPerAddress:
 		return nil, fmt.Errorf("%d connections from this address are in their handshake (limits: half_open_per_address)", c.halfBy[address])

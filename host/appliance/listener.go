@@ -29,7 +29,7 @@ type Listener struct {
 	Log *slog.Logger
 
 	config atomic.Pointer[Config]
-	counts *counters
+	counts counters
 	denied denials
 
 	mu       sync.Mutex // guards what follows
@@ -62,8 +62,9 @@ func (l *Listener) Serve(ctx context.Context, ln net.Listener) error {
 		return err
 	}
 	l.config.Store(config)
-	l.counts = newCounters()
+	l.mu.Lock()
 	l.running = map[*connection]bool{}
+	l.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() { ln.Close() })
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
