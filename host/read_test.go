@@ -122,3 +122,28 @@ func pair(label []byte) *wire.GenerateKeyPair {
 	return &wire.GenerateKeyPair{Mechanism: pkcs11.Mechanism{Type: pkcs11.CKM_RSA_PKCS_KEY_PAIR_GEN},
 		Public: t.With(pkcs11.Ulong(pkcs11.CKA_MODULUS_BITS, 1024)), Private: t}
 }
+
+// One long value that is asked for a thousand times is no thousand values in memory: an
+// answer that could not be carried is not made. One request could fill an appliance's.
+func TestALongValueThatIsAskedForVeryOften(t *testing.T) {
+	s := hosttest.Open(t, hosttest.Start(t, hosttest.Token(t, "often")), wire.TokenView)
+	const size = 1 << 20
+	made := data([]byte("often"), nil, make([]byte, size-1))
+	made.Template = made.Template.With(pkcs11.Bool(pkcs11.CKA_TOKEN, false), pkcs11.Bool(pkcs11.CKA_PRIVATE, false))
+	s.Must(made)
+	for _, test := range []struct {
+		times int
+		want  pkcs11.RV
+	}{{8, pkcs11.CKR_OK}, {wire.MaxFrame / size, pkcs11.CKR_DEVICE_MEMORY}, {wire.MaxFrame/size + 1, pkcs11.CKR_DEVICE_MEMORY}, {wire.MaxAttributes, pkcs11.CKR_DEVICE_MEMORY}, {1, pkcs11.CKR_OK}} {
+		c := &wire.GetAttributeValue{Object: made.Object}
+		for range test.times {
+			c.Query = append(c.Query, wire.Question{Type: pkcs11.CKA_VALUE, Form: wire.AskRoom, Capacity: size})
+		}
+		if s.Do(c); c.RV != test.want {
+			t.Errorf("%d times: %v, not %v", test.times, c.RV, test.want)
+		}
+		if test.want == pkcs11.CKR_OK && (len(c.Values) != test.times || len(c.Values[0].Data) != size) {
+			t.Errorf("%d times: %d values", test.times, len(c.Values))
+		}
+	}
+}

@@ -74,21 +74,35 @@ func appendUnavailable(buf []byte, why error) []byte {
 	return append(append(buf, messageUnavailable), why.Error()...)
 }
 
-// appendAnswers writes the answered calls as a reply.
+// appendAnswers writes the answered calls as a reply. One that is too large to be carried
+// has failed: the engine would end the connection, and ask another member the same.
 func appendAnswers(buf []byte, calls []Call) []byte {
 	e := Encoder{Buf: buf}
+	begin := len(buf)
 	e.U8(messageAnswer)
 	e.U32(uint32(len(calls)))
-	for _, c := range calls {
-		e.U32(uint32(c.Number()))
-		e.Ulong(uint64(c.Result()))
-		e.sized(func(e *Encoder) {
-			if c.Result().HasReply() {
-				c.encodeReply(e)
-			}
-		})
+	for i, c := range calls {
+		at := len(e.Buf)
+		appendAnswer(&e, c)
+		if len(e.Buf)-begin > MaxFrame {
+			c.setResult(pkcs11.CKR_DEVICE_MEMORY)
+			e.Buf = e.Buf[:at]
+			appendAnswer(&e, c)
+			binary.LittleEndian.PutUint32(e.Buf[begin+1:], uint32(i+1))
+			break
+		}
 	}
 	return e.Buf
+}
+
+func appendAnswer(e *Encoder, c Call) {
+	e.U32(uint32(c.Number()))
+	e.Ulong(uint64(c.Result()))
+	e.sized(func(e *Encoder) {
+		if c.Result().HasReply() {
+			c.encodeReply(e)
+		}
+	})
 }
 
 // appendRefusal writes the reply to a request whose session could not be

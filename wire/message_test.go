@@ -48,6 +48,26 @@ func TestAnswersThatStopEarly(t *testing.T) {
 	}
 }
 
+// F6: an answer that cannot be carried is the request's failure. It would end the
+// connection with one member after the other.
+func TestAnswersThatCannotBeCarried(t *testing.T) {
+	const overhead = 1 + 4 + 4 + 8 + 4 // of one answer
+	for _, size := range []int{MaxFrame - 100, MaxFrame, 3 * MaxFrame} {
+		call := &GenerateRandom{Random: Data(make([]byte, size))}
+		answer := appendAnswers(make([]byte, 9), []Call{&SeedRandom{}, call, &SeedRandom{}})[9:]
+		got := &GenerateRandom{}
+		n, err := ParseAnswers(answer, []Call{&SeedRandom{}, got, &SeedRandom{}})
+		switch {
+		case err != nil || len(answer) > MaxFrame:
+			t.Errorf("%d bytes: an answer of %d, %v", size, len(answer), err)
+		case size+3*overhead <= MaxFrame && (n != 3 || got.RV != pkcs11.CKR_OK || len(got.Random.Data) != size):
+			t.Errorf("%d bytes: %d calls, %v", size, n, got.RV)
+		case size >= MaxFrame && (n != 2 || got.RV != pkcs11.CKR_DEVICE_MEMORY):
+			t.Errorf("%d bytes: %d calls, %v", size, n, got.RV)
+		}
+	}
+}
+
 // Why a member has no token reaches logs and terminals as one line.
 func TestWhyThereIsNoTokenIsOneLine(t *testing.T) {
 	why := errors.New("no\nevent=\x1b[31m\u202etoken" + strings.Repeat("!", MaxFrame/2))

@@ -55,7 +55,11 @@ func (s *Session) GetAttributeValue(_ context.Context, c *wire.GetAttributeValue
 		return pkcs11.CKR_ARGUMENTS_BAD
 	}
 	list := array[C.CK_ATTRIBUTE](&s.arena, max(len(c.Query), 1))
-	query := s.questions(c.Object, c.Query, list)
+	left := uint64(wire.MaxFrame)
+	query, fits := s.questions(c.Object, c.Query, list, &left)
+	if !fits {
+		return pkcs11.CKR_DEVICE_MEMORY
+	}
 	rv := s.read(c.Object, list[:len(c.Query)])
 	if !rv.HasReply() {
 		return rv
@@ -87,9 +91,11 @@ func wellFormed(q wire.Query) bool {
 }
 
 // questions builds what the module is asked. The result is the query with the
-// rooms that there really are.
-func (s *Session) questions(object uint64, asked wire.Query, list []C.CK_ATTRIBUTE) wire.Query {
-	q := slices.Clone(asked)
+// rooms that there really are. left is how much they may take in all: what is more
+// cannot be carried, and one long value that is asked for very often fills memory. It does
+// not fit then.
+func (s *Session) questions(object uint64, asked wire.Query, list []C.CK_ATTRIBUTE, left *uint64) (q wire.Query, fits bool) {
+	q = slices.Clone(asked)
 	for i := range q {
 		c := &list[i]
 		c._type = C.CK_ATTRIBUTE_TYPE(q[i].Type)
@@ -99,16 +105,22 @@ func (s *Session) questions(object uint64, asked wire.Query, list []C.CK_ATTRIBU
 			if room > directRoom {
 				room = min(room, s.lengthOf(object, q[i].Type))
 			}
+			if room > *left {
+				return nil, false
+			}
+			*left -= room
 			q[i].Capacity = room
 			c.pValue, c.ulValueLen = s.arena.take(int(room)), C.CK_ULONG(room)
 		case wire.AskArray:
 			n := len(q[i].Array)
 			inner := array[C.CK_ATTRIBUTE](&s.arena, max(n, 1))
-			q[i].Array = s.questions(object, q[i].Array, inner)
+			if q[i].Array, fits = s.questions(object, q[i].Array, inner, left); !fits {
+				return nil, false
+			}
 			c.pValue, c.ulValueLen = unsafe.Pointer(&inner[0]), C.CK_ULONG(uint64(n)*attributeSize)
 		}
 	}
-	return q
+	return q, true
 }
 
 // lengthOf asks the module how long a value is. If it cannot say, a small room
