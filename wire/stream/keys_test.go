@@ -27,7 +27,26 @@ type changing struct {
 	t      *testing.T
 	hash   func() hash.Hash
 	size   int // of a key
+	seal   func(key []byte) sealer
 	secret []byte
+}
+
+// sealer is as much of a cipher.AEAD as making records takes.
+type sealer interface {
+	Seal(dst, nonce, plaintext, additionalData []byte) []byte
+	Overhead() int
+}
+
+func gcm(key []byte) sealer {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(err) // of a key of another size
+	}
+	seal, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err)
+	}
+	return seal
 }
 
 func (c *changing) expand(label string, size int) []byte {
@@ -52,14 +71,7 @@ func (c *changing) next() []byte {
 
 // record is one of so much content of a type, which has a number under its key.
 func (c *changing) record(said []byte, what, number byte) []byte {
-	block, err := aes.NewCipher(c.expand("key", c.size))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	seal, err := cipher.NewGCM(block)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	seal := c.seal(c.expand("key", c.size))
 	said = append(said, what)
 	nonce := c.expand("iv", 12)
 	nonce[11] ^= number
@@ -94,14 +106,16 @@ func TestKeysThatChangeForEver(t *testing.T) {
 	if err := client.Handshake(); err != nil {
 		t.Fatal(err)
 	}
-	keys := &changing{t: t, hash: sha256.New, size: 16}
-	switch client.ConnectionState().CipherSuite {
+	keys := &changing{t: t}
+	switch suite := client.ConnectionState().CipherSuite; suite {
 	case tls.TLS_AES_128_GCM_SHA256:
+		keys.hash, keys.size, keys.seal = sha256.New, 16, gcm
 	case tls.TLS_AES_256_GCM_SHA384:
-		keys.hash, keys.size = sha512.New384, 32
+		keys.hash, keys.size, keys.seal = sha512.New384, 32, gcm
+	case tls.TLS_CHACHA20_POLY1305_SHA256: // without instructions for AES: GODEBUG=cpu.aes=off
+		keys.hash, keys.size, keys.seal = sha256.New, 32, func(key []byte) sealer { return chacha{key} }
 	default:
-		// Without instructions for AES. TestWhatIsLeftBehindIsLimited tests the same below TLS.
-		return
+		t.Fatalf("TLS with %s", tls.CipherSuiteName(suite))
 	}
 	for line := range strings.Lines(log.String()) {
 		if word := strings.Fields(line); word[0] == "CLIENT_TRAFFIC_SECRET_0" {
