@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"oneslot.dev/oneslot/pkcs11"
 	"oneslot.dev/oneslot/wire"
 )
 
@@ -32,6 +33,8 @@ type batch struct {
 	again bool
 	now   map[string]*entry // what they said then, by event
 	gone  *sight            // what those say that had an event which is not among them
+
+	values map[*link]map[string]pkcs11.Template // what members are to get by changes, by event (latest.go)
 }
 
 // at is an event on a member.

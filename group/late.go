@@ -154,15 +154,12 @@ func (g *Group) upToDate(l *link, e *entry, members []*link) (out []*link) {
 // The handle is 0 if it does not have the object,
 // or nobody can tell which it is.
 func (g *Group) holds(l *link, e *entry) (object uint64, now pkcs11.Template, err error) {
-	if e.Twins != nil && e.Twins.Others > 0 {
-		return 0, nil, nil // what told it from the others has changed
-	}
 	find := wire.Resolve{Wanted: e.Identity}
 	if _, err := l.background(g.ctx, g.limits(nil), &find); err != nil || find.RV != pkcs11.CKR_OK {
 		return 0, nil, &errJournal{l, errors.Join(err, orNil(find.RV))}
 	}
-	target := choose(find.Found, &e.Identity)
-	if target == nil || e.Twins != nil && nameOf(target) != nameOf(&e.Identity) {
+	target := e.shownAs(find.Found)
+	if target == nil {
 		return 0, nil, nil
 	}
 	ask := wire.GetAttributeValue{Object: target.Object, Query: queryFor(e.Changes)}

@@ -28,58 +28,96 @@ func TestRecordThatAnotherProcessSettled(t *testing.T) {
 }
 
 func settledByAnother(t *testing.T, late wire.Number) {
-	var members []*fake.Member
-	for _, name := range []string{"a", "b", "c"} {
-		members = append(members, fake.New(name, pin))
-	}
-	var benches []*bench
-	for range 2 {
-		p := launch(t, members, nil)
-		b := p.bench(t, members)
+	r := race(t, 0, 5*time.Minute, func(c wire.Call) bool { return c.Number() == late })
+	r.overtake()
+	close(r.release)
+	r.members[0].Script(nil)
+	time.Sleep(10 * time.Minute)
+	r.haveNewer()
+}
+
+// An overtaking is two processes that change an object, of which one is held up.
+type overtaking struct {
+	t          *testing.T
+	members    []*fake.Member
+	late, fast *bench
+	slow, next *process // theirs
+	key        Created
+	release    chan struct{}
+	held       atomic.Bool
+}
+
+// two starts two processes on three members that hold an object.
+func two(t *testing.T) *overtaking {
+	t.Helper()
+	r := &overtaking{t: t, members: three(), release: make(chan struct{})}
+	open := func() (*process, *bench) {
+		p := launch(t, r.members, nil)
+		b := p.bench(t, r.members)
 		b.login()
-		benches = append(benches, b)
+		for i := range r.members {
+			b.await(i, Ready)
+		}
+		return p, b
 	}
-	for i := range members {
-		benches[1].await(i, Ready)
-	}
-	key, _ := benches[0].generate("first")
-	benches[0].down(0)
-	benches[0].down(1)
-	setLabel(benches[0], key[0], "older")
-	// Whoever of the two comes first with the older label is late.
-	release := make(chan struct{})
-	var first atomic.Bool
-	hold := func(c wire.Call) fake.Outcome {
-		if c.Number() == late && first.CompareAndSwap(false, true) {
-			<-release
+	r.slow, r.late = open()
+	r.next, r.fast = open()
+	key, _ := r.late.generate("first")
+	r.key = key[0]
+	return r
+}
+
+// hold holds up the first such call on a member.
+func (r *overtaking) hold(at int, such func(wire.Call) bool) {
+	r.members[at].Script(func(c wire.Call) fake.Outcome {
+		if such(c) && r.held.CompareAndSwap(false, true) {
+			<-r.release
 		}
 		return fake.Answered
+	})
+}
+
+// race has two processes carry out a change that members a and b have missed, which come
+// back one after the other. Whoever of the two is the first to make such a call on a member
+// is held up there, and the other one goes on.
+func race(t *testing.T, at int, pause time.Duration, such func(wire.Call) bool) *overtaking {
+	t.Helper()
+	r := two(t)
+	r.late.down(0)
+	r.late.down(1)
+	setLabel(r.late, r.key, "older")
+	r.hold(at, such)
+	for _, i := range []int{0, 1} {
+		r.members[i].Up()
+		time.Sleep(pause)
 	}
-	members[0].Script(hold)
-	members[0].Up()
-	time.Sleep(5 * time.Minute)
-	members[1].Up()
-	time.Sleep(5 * time.Minute)
-	if !first.Load() {
-		t.Fatal("nobody was held up")
+	if r.late.state(0) == Ready {
+		r.late, r.fast, r.slow, r.next = r.fast, r.late, r.next, r.slow
 	}
-	fast := 0
-	if benches[0].state(0) != Ready {
-		fast = 1
+	return r
+}
+
+// overtake has the process that goes on make a later change.
+func (r *overtaking) overtake() {
+	r.t.Helper()
+	if !r.held.Load() {
+		r.t.Fatal("nobody was held up")
 	}
-	for i := range members {
-		benches[fast].await(i, Ready)
+	for i := range r.members {
+		r.fast.await(i, Ready)
 	}
-	key[0].Identity.Label = []byte("older")
-	if rv := setLabel(benches[fast], key[0], "newer"); rv != 0 {
-		t.Fatal(rv)
+	r.key.Identity.Label = []byte("older")
+	if rv := setLabel(r.fast, r.key, "newer"); rv != 0 {
+		r.t.Fatal(rv)
 	}
-	close(release)
-	members[0].Script(nil)
-	time.Sleep(10 * time.Minute)
-	for _, m := range members {
+}
+
+// haveNewer wants the later change on every member, and no record of anything.
+func (r *overtaking) haveNewer() {
+	r.t.Helper()
+	for _, m := range r.members {
 		if labels := m.Token.Labels(); !slices.Equal(labels, []string{"newer"}) || m.Token.JournalLength() > 0 {
-			t.Errorf("member %s: labels %v, journal %v", m.Name(), labels, m.Token.Journal())
+			r.t.Errorf("member %s: labels %v, journal %v", m.Name(), labels, m.Token.Journal())
 		}
 	}
 }

@@ -80,6 +80,9 @@ func (g *Group) carryOut(b *batch, l *link, e *entry, budget *int) (rv pkcs11.RV
 		if changes, _ = g.remaining(l, now); len(changes) == 0 {
 			return pkcs11.CKR_OK, false, nil
 		}
+		if changes, err = b.latest(g, l, now, changes); err != nil {
+			return pkcs11.CKR_OK, false, err
+		}
 	}
 	var call wire.Call = &wire.SetAttributeValue{Object: target.Object, Template: changes}
 	if e.Op == opDestroy {
