@@ -50,10 +50,12 @@ func (a *application) FindObjectsInit(_ context.Context, c *wire.FindObjectsInit
 	return pkcs11.CKR_OK
 }
 
-// search asks the primary for objects (L3) and returns their virtual handles.
-// It is never empty because nobody could be asked (field-G8).
+// search asks the primary for objects (L3) and returns their virtual handles, with
+// those that only another member has (K8). It is never empty because nobody could be
+// asked (field-G8).
 func (sl *slot) search(template pkcs11.Template) ([]uint64, pkcs11.RV) {
-	handles := []uint64{}
+	handles, asked := []uint64{}, -1
+	nameless := make(map[familyKey]bool) // objects that nobody can recognise elsewhere
 	rv, err := sl.group.Do(wire.Ask, group.Primary, func(p *group.Place) (pkcs11.RV, error) {
 		for _, o := range sl.objects.sessionObjects() {
 			if _, rv, err := o.on(p); err != nil && rv == pkcs11.CKR_OK && err != group.ErrElsewhere {
@@ -67,9 +69,46 @@ func (sl *slot) search(template pkcs11.Template) ([]uint64, pkcs11.RV) {
 		var rv pkcs11.RV
 		var err error
 		handles, rv, err = sl.recognise(p, call.Found)
+		asked = p.Seat()
+		noteNameless(nameless, call.Found)
 		return rv, err
 	})
+	if err == nil && rv == pkcs11.CKR_OK {
+		handles = append(handles, sl.searchBeside(asked, template, handles, nameless)...)
+	}
 	return handles, sl.gone(err, rv, pkcs11.CKR_DEVICE_ERROR)
+}
+
+// searchBeside asks the other members for what the one that was asked cannot have, and
+// returns what is not among the handles yet. Objects that cannot be recognised on another
+// member count as the same when they are called the same (H4).
+func (sl *slot) searchBeside(asked int, template pkcs11.Template, have []uint64, nameless map[familyKey]bool) (more []uint64) {
+	sl.group.Beside(asked, func(p *group.Place, sole group.Sole) error {
+		call := wire.Find{Template: template}
+		if _, err := p.Do(&call); err != nil || call.RV != pkcs11.CKR_OK {
+			return err
+		}
+		found := slices.DeleteFunc(call.Found, func(id wire.Identity) bool {
+			return !sole.Has(&id) || id.Flags&wire.OnToken == 0 || len(id.Fingerprint) == 0 && nameless[familyOf(&id)]
+		})
+		noteNameless(nameless, found)
+		handles, _, err := sl.recognise(p, found)
+		for _, h := range handles {
+			if !slices.Contains(have, h) && !slices.Contains(more, h) {
+				more = append(more, h)
+			}
+		}
+		return err
+	})
+	return more
+}
+
+func noteNameless(nameless map[familyKey]bool, found []wire.Identity) {
+	for i := range found {
+		if len(found[i].Fingerprint) == 0 {
+			nameless[familyOf(&found[i])] = true
+		}
+	}
 }
 
 // recognise gives what a member found its virtual handles.

@@ -56,6 +56,7 @@ func (g *Group) carry(c *comparison, m *mark, from, to *link, objects []*wire.Id
 				return nil, p.err
 			case p.err != nil:
 				c.refused[refusal{to.seat, keyOf(p.id)}] = true
+				g.keeps(from.seat, p.id)
 				g.say(ObjectNotCopied, to.seat, p.err, describe(p.id))
 			}
 		}

@@ -308,6 +308,7 @@ func (g *Group) importOn(from *seat, l *link, sprouts []*sprout) (out []At, lost
 	var index []int // of each call's sprout
 	for i, s := range sprouts {
 		if s.blob == nil {
+			g.keeps(from, &s.identity)
 			g.say(ObjectNotCopied, l.seat, nil, describe(&s.identity)+" was created so that it cannot be copied"+g.stays(from))
 			continue
 		}
@@ -331,6 +332,7 @@ func (g *Group) importOn(from *seat, l *link, sprouts []*sprout) (out []At, lost
 				g.drop(l, errRefused(call.Number(), call.RV)) // it is asked again when it comes back
 				return out, nil
 			default:
+				g.keeps(from, &s.identity)
 				g.say(ObjectNotCopied, l.seat, importError(call.RV), describe(&s.identity))
 			}
 		}

@@ -274,7 +274,7 @@ func (g *Group) followAs(l *link, generation, kind uint64, pin pkcs11.PIN) error
 		return err
 	}
 	if wrong {
-		return &mismatch{"the token has seen a wrong PIN since the last right one and gets none unattended: log in on it once by its physical slot"}
+		return &mismatch{"the token has seen a wrong PIN since the last right one and gets none unattended: log in on it once with its vendor's tool, or by its physical slot where group_only is not set; then `oneslot group recover`"}
 	}
 	switch {
 	case pin == nil && l.hasPad():

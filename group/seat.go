@@ -36,6 +36,7 @@ type seat struct {
 	serial      string // of the token, once it was seen
 	about       *wire.Description
 	objects     int             // in sync, at the last count
+	sole        Sole            // what another member does not get; see sole.go
 	owing       bool            // it has objects for another member that could not take them yet
 	login       uint64          // the group's login that this member has; see login.go
 	padAsked    uint64          // the login for which its own PIN pad was asked last; see pad.go
@@ -75,7 +76,7 @@ func (g *Group) part(l *link, left State, cause error) {
 	current := s.link == l && (s.state == Ready || s.state == Syncing || s.state == Draining)
 	if current {
 		event = g.move(s, left, cause)
-		s.link, s.login = nil, 0
+		s.link, s.login, s.sole = nil, 0, nil
 	}
 	g.mu.Unlock()
 	l.close()
@@ -88,7 +89,7 @@ func (g *Group) part(l *link, left State, cause error) {
 func (g *Group) quarantine(s *seat, l *link, cause error) {
 	g.mu.Lock()
 	event := g.move(s, Quarantined, cause)
-	s.link, s.login = nil, 0
+	s.link, s.login, s.sole = nil, 0, nil
 	g.mu.Unlock()
 	if l != nil {
 		l.close()

@@ -204,8 +204,8 @@ func (g *Group) equalise(c *comparison, settled bool) (again bool, err error) {
 			return again, err
 		}
 	}
-	g.reportSingle(l, with, first.onlyA)
-	g.reportSingle(with, l, first.onlyB)
+	g.reportSingle(l, with, append(nameless(first.ofA, first.ofB), first.onlyA...))
+	g.reportSingle(with, l, append(nameless(first.ofB, first.ofA), first.onlyB...))
 	g.reportDrift(l, with, first)
 	c.untold = c.untold || c.anyCopyable(with, first.onlyA)
 	if !c.anyCopyable(with, first.onlyA) && !c.anyCopyable(l, first.onlyB) {
@@ -284,11 +284,14 @@ func (g *Group) reference(but *seat) *link {
 
 // reportSingle says which objects only one member has and can have (K8).
 func (g *Group) reportSingle(at, lacking *link, objects []wire.Identity) {
+	var stay []*wire.Identity
 	for i := range objects {
 		if objects[i].Flags&wire.Copyable == 0 {
+			stay = append(stay, &objects[i])
 			g.say(ObjectNotCopied, lacking.seat, nil, describe(&objects[i])+": cannot leave member "+at.seat.member.Name()+", and is used there only"+g.stays(at.seat))
 		}
 	}
+	g.keeps(at.seat, stay...)
 }
 
 // reportDrift says which objects are called otherwise on two members, which is

@@ -21,12 +21,12 @@ import (
 // serveCommand is one engine for many applications.
 type serveCommand struct {
 	Config string `help:"The configuration. Default: $ONESLOT_CONF, else the user's, else the system's." placeholder:"FILE"`
-	Socket string `help:"Where applications connect. Default: engine.sock in the runtime folder." placeholder:"PATH"`
+	Socket string `help:"Where applications connect. Default: engine.sock in the runtime folder. They look for it in $XDG_RUNTIME_DIR/oneslot and /run/oneslot; elsewhere they need ONESLOT_SOCKET=PATH." placeholder:"PATH"`
 }
 
 // Help explains when it is wanted.
 func (*serveCommand) Help() string {
-	return "Applications find the engine by its socket and need none of their own. It ends on SIGTERM, and with it the PKCS#11 state of its applications."
+	return "Applications of the same user find the engine by its socket and need none of their own. It ends on SIGTERM, and with it the PKCS#11 state of its applications."
 }
 
 // Run serves until it is told to end.
@@ -54,7 +54,21 @@ func (c *serveCommand) Run(ctx context.Context, d *desk) error {
 	stop := openControl(ctx, e, cfg, path, started, false, log)
 	defer stop()
 	log.Info("serving applications", "socket", socket, "configuration", path)
+	if !foundByModules(d.getenv, socket) {
+		log.Warn("applications do not look for an engine there: they start their own unless ONESLOT_SOCKET=" + socket + " is in their environment")
+	}
 	return accept(ctx, e, listener, log)
+}
+
+// foundByModules says whether modules look for an engine there without being told
+// (module/engine.c), as far as their environment is this one.
+func foundByModules(getenv func(string) string, socket string) bool {
+	path, err := filepath.Abs(socket)
+	if err != nil {
+		return false
+	}
+	folder := getenv("XDG_RUNTIME_DIR")
+	return path == "/run/oneslot/engine.sock" || folder != "" && path == filepath.Join(folder, "oneslot", "engine.sock")
 }
 
 // listenEngine opens the socket for applications. A stale one is replaced; one
