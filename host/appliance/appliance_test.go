@@ -110,6 +110,25 @@ func TestWrongPINsAreThrottled(t *testing.T) {
 	}
 }
 
+// field-L7: who knows the user's PIN guesses the security officer's no more often for it.
+func TestARightPINBuysNoGuessAtAnother(t *testing.T) {
+	b := start(t, func(c *appliance.Config) { c.Limits.LoginPause = appliance.Duration(time.Hour) })
+	a := b.client("chief", appliance.Grant{Token: "ca", Officer: true}).connect()
+	compared := 0
+	for range 6 {
+		if rv := a.login(hosttest.UserPIN); rv != pkcs11.CKR_OK {
+			t.Fatal(rv)
+		}
+		a.must(&wire.Logout{})
+		if a.do(&wire.Login{User: pkcs11.CKU_SO, Pin: pkcs11.PIN("0000")}) == pkcs11.CKR_PIN_INCORRECT {
+			compared++
+		}
+	}
+	if compared != 3 {
+		t.Errorf("the token compared %d PINs of its security officer, not 3", compared)
+	}
+}
+
 // The connections of a client try PINs at the same time, and gain nothing by it.
 func TestWrongPINsAtOnce(t *testing.T) {
 	b := start(t, func(c *appliance.Config) { c.Limits.LoginPause = appliance.Duration(time.Hour) })

@@ -125,13 +125,28 @@ func givesPIN(c wire.Call) bool {
 	return false
 }
 
+// triedOn is what the wrong PINs of a call are counted on: a token, or its security officer.
+// Who knows the user's PIN would else guess the officer's for ever, since a right PIN ends
+// the count.
+func triedOn(token string, c wire.Call) string {
+	switch c := c.(type) {
+	case *wire.InitToken, *wire.Join:
+		return token + " security officer"
+	case *wire.Login:
+		if c.User == pkcs11.CKU_SO {
+			return token + " security officer"
+		}
+	}
+	return token
+}
+
 // login answers a call that holds a PIN, if the client has a try left.
 func (s *guarded) login(ctx context.Context, c wire.Call, answer func()) {
 	g := s.guard
 	var info wire.GetTokenInfo
 	lastTry := s.GetTokenInfo(ctx, &info) == pkcs11.CKR_OK &&
 		info.Info.Flags&(pkcs11.CKF_USER_PIN_FINAL_TRY|pkcs11.CKF_SO_PIN_FINAL_TRY) != 0
-	err := g.tries.guard(ctx, g.token, lastTry, func() pkcs11.RV {
+	err := g.tries.guard(ctx, triedOn(g.token, c), lastTry, func() pkcs11.RV {
 		answer()
 		return c.Result()
 	})

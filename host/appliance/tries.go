@@ -121,6 +121,14 @@ func (t *tries) attempt(token string, lastTry bool) (int64, error) {
 	}
 	free, underWay := t.slots()
 	r := all[token]
+	if now := t.now(); r.Last.After(now) {
+		// The clock was ahead when it began, and would keep the client waiting until then.
+		r.Last = now
+		all[token] = r
+		if err := t.write(all); err != nil {
+			return 0, err
+		}
+	}
 	over := r.Wrong - t.most
 	switch {
 	case lastTry && r.Wrong > underWay:

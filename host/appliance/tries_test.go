@@ -66,6 +66,26 @@ func TestPausesAfterWrongPINs(t *testing.T) {
 	step("fourth", right, false)
 }
 
+// The clock was a year ahead when PINs were wrong, and is set right: the client waits for a
+// pause, and not for a year.
+func TestWrongPINsOfTheFuture(t *testing.T) {
+	now := time.Now()
+	future := now.AddDate(1, 0, 0)
+	r := Register(t.TempDir())
+	for range 3 {
+		opened(t, r, &future).try(pkcs11.CKR_PIN_INCORRECT, false)
+	}
+	for range 2 {
+		if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, false); asked || !errors.Is(err, errThrottled) {
+			t.Errorf("at once: asked %v, %v", asked, err)
+		}
+		now = now.Add(30 * time.Second)
+	}
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, false); !asked || err != nil {
+		t.Errorf("after the pause: asked %v, %v", asked, err)
+	}
+}
+
 // A token that is about to lock is not asked for a client that got PINs wrong.
 func TestTheLastTryIsForOthers(t *testing.T) {
 	now := time.Now()
