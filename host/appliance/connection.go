@@ -121,6 +121,7 @@ func (c *connection) hear(log *slog.Logger, r report, b *bucket) {
 			close(c.admitted)
 		}
 		c.window.send(order{Verdict: true, Refusal: refusal})
+	case r.Entry != nil && c.client == "" && !c.listener.tells(c.from):
 	case r.Entry != nil && b.take():
 		values := make([]any, 0, 2*len(r.Entry.Values))
 		for _, v := range r.Entry.Values {

@@ -28,9 +28,10 @@ type Listener struct {
 
 	Log *slog.Logger
 
-	config atomic.Pointer[Config]
-	counts counters
-	denied denials
+	config  atomic.Pointer[Config]
+	counts  counters
+	denied  denials // turned away for their number
+	refused denials // not let in
 
 	mu       sync.Mutex // guards what follows
 	running  map[*connection]bool
@@ -199,7 +200,8 @@ func (l *Listener) look(ctx context.Context) {
 		case <-daily.C:
 			l.warn()
 		case <-often.C:
-			l.denied.report(l.Log)
+			l.denied.report(l.Log, "connections-turned-away", 1)
+			l.refused.report(l.Log, "connections-refused", mostRefused)
 		case <-ctx.Done():
 			return
 		}
@@ -230,8 +232,12 @@ func (l *Listener) warn() {
 	}
 }
 
-// denials counts connections that were turned away for their number: the first
-// of an address is told at once, the others together.
+// mostRefused is how many connections of one address that are not let in are told one by
+// one between two reports. Nobody has to be registered to make them, and each is a line.
+const mostRefused = 20
+
+// denials counts connections that were turned away: the first of an address are told at
+// once, the others together.
 type denials struct {
 	mu    sync.Mutex // guards count
 	count map[string]int
@@ -241,34 +247,44 @@ type denials struct {
 const maxDenied = 100
 
 func (d *denials) note(log *slog.Logger, from net.Addr, why error) {
-	address, _, err := net.SplitHostPort(from.String())
-	if err != nil {
-		address = from.String()
-	}
-	d.mu.Lock()
-	if d.count == nil {
-		d.count = map[string]int{}
-	}
-	_, known := d.count[address]
-	if !known && len(d.count) >= maxDenied {
-		address = "others"
-		_, known = d.count[address]
-	}
-	d.count[address]++
-	d.mu.Unlock()
-	if !known {
+	if address, count := d.add(from.String()); count == 1 {
 		log.Warn("connection-turned-away", "from", address, "reason", why)
 	}
 }
 
-func (d *denials) report(log *slog.Logger) {
+// tells counts what is to be told of a connection that is not let in, and says whether it is.
+func (l *Listener) tells(from string) bool {
+	_, count := l.refused.add(from)
+	return count <= mostRefused
+}
+
+// add counts a connection, and says how many there are of its address now.
+func (d *denials) add(from string) (address string, count int) {
+	address, _, err := net.SplitHostPort(from)
+	if err != nil {
+		address = from
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.count == nil {
+		d.count = map[string]int{}
+	}
+	if d.count[address] == 0 && len(d.count) >= maxDenied {
+		address = "others"
+	}
+	d.count[address]++
+	return address, d.count[address]
+}
+
+// report tells together what was not told one by one.
+func (d *denials) report(log *slog.Logger, message string, told int) {
 	d.mu.Lock()
 	count := d.count
 	d.count = nil
 	d.mu.Unlock()
 	for address, n := range count {
-		if n > 1 {
-			log.Warn("connections-turned-away", "from", address, "count", n)
+		if n > told {
+			log.Warn(message, "from", address, "count", n)
 		}
 	}
 }
