@@ -44,7 +44,7 @@ func dieLate(t *testing.T, n int) (finished bool) {
 // the record does not make the older change again, be it that of who carried out a change
 // or of who made it.
 func TestKilledAfterALateRecord(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T, at int) *overtaking{
+	for name, begin := range map[string]func(t *testing.T, at int) *overtaking{
 		"carried out": func(t *testing.T, at int) *overtaking { return race(t, at, time.Minute, leavesB) },
 		"made":        stall,
 	} {
@@ -52,7 +52,7 @@ func TestKilledAfterALateRecord(t *testing.T) {
 			for _, alone := range []bool{false, true} {
 				for n, finished := 0, false; !finished; n++ {
 					t.Run(fmt.Sprintf("%s, member %d, alone %v, call %d", name, at, alone, n), func(t *testing.T) {
-						inBubble(t, func(t *testing.T) { finished = open(t, at).dieWithARecord(at, alone, n) })
+						inBubble(t, func(t *testing.T) { finished = begin(t, at).dieWithARecord(at, alone, n) })
 					})
 				}
 			}

@@ -51,20 +51,23 @@ type overtaking struct {
 func two(t *testing.T) *overtaking {
 	t.Helper()
 	r := &overtaking{t: t, members: three(), release: make(chan struct{})}
-	open := func() (*process, *bench) {
-		p := launch(t, r.members, nil)
-		b := p.bench(t, r.members)
-		b.login()
-		for i := range r.members {
-			b.await(i, Ready)
-		}
-		return p, b
-	}
-	r.slow, r.late = open()
-	r.next, r.fast = open()
+	r.slow, r.late = open(t, r.members)
+	r.next, r.fast = open(t, r.members)
 	key, _ := r.late.generate("first")
 	r.key = key[0]
 	return r
+}
+
+// open starts a process with a login, to which all members are ready.
+func open(t *testing.T, members []*fake.Member) (*process, *bench) {
+	t.Helper()
+	p := launch(t, members, nil)
+	b := p.bench(t, members)
+	b.login()
+	for i := range members {
+		b.await(i, Ready)
+	}
+	return p, b
 }
 
 // hold holds up the first such call on a member.
@@ -168,15 +171,9 @@ func TestRecordOutlivesWhoIsLate(t *testing.T) {
 	for _, late := range []wire.Number{wire.NumberRecord, wire.NumberDestroyObject} {
 		inBubble(t, func(t *testing.T) {
 			members := []*fake.Member{fake.New("a", pin), fake.New("b", pin), fake.New("c", pin)}
-			var benches []*bench
-			for range 2 {
-				b := launch(t, members, nil).bench(t, members)
-				b.login()
-				benches = append(benches, b)
-			}
-			for i := range members {
-				benches[1].await(i, Ready)
-			}
+			_, one := open(t, members)
+			_, other := open(t, members)
+			benches := []*bench{one, other}
 			key, _ := benches[0].generate("gone")
 			benches[0].down(1)
 			benches[0].down(2)
@@ -263,16 +260,8 @@ func TestDestroyedOnItsWay(t *testing.T) {
 	}{{"first", false}, {"renamed", false}, {"first", true}, {"renamed", true}} {
 		inBubble(t, func(t *testing.T) {
 			members := three()
-			var benches []*bench
-			for range 2 {
-				b := launch(t, members, nil).bench(t, members)
-				b.login()
-				benches = append(benches, b)
-			}
-			for i := range members {
-				benches[1].await(i, Ready)
-			}
-			b, filler := benches[0], benches[1]
+			_, b := open(t, members)
+			_, filler := open(t, members)
 			key, _ := b.generate("first")
 			if !way.hides {
 				b.on(b.g.seats[2].link, &wire.DestroyObject{Object: key[0].Places[2].Object})
