@@ -76,7 +76,9 @@ func (c *checkCommand) Run(ctx context.Context, d *desk) error {
 		tokens[cfg.Members[i].Name] = a.token
 	}
 	for i := range cfg.Groups {
-		report.Groups = append(report.Groups, judgeGroup(&cfg.Groups[i], tokens))
+		f := judgeGroup(&cfg.Groups[i], tokens)
+		noteLabels(&f, cfg, &cfg.Groups[i], tokens)
+		report.Groups = append(report.Groups, f)
 	}
 	for _, f := range append(report.Members, report.Groups...) {
 		report.Right = report.Right && len(f.Wrong) == 0

@@ -133,6 +133,24 @@ func judgeGroup(g *config.Group, tokens map[string]*wire.Description) finding {
 	return f
 }
 
+// noteLabels tells of tokens that an application may take for the group: members are
+// listed before groups (G4), and some programs, such as pkcs11-tool, take the first token
+// whose label begins with what they were told.
+func noteLabels(f *finding, cfg *config.Config, g *config.Group, tokens map[string]*wire.Description) {
+	if cfg.GroupOnly {
+		return
+	}
+	for i := range cfg.Members {
+		name := cfg.Members[i].Name
+		if tokens[name] == nil {
+			continue
+		}
+		if label := pkcs11.Unpad(tokens[name].Token.Label[:]); strings.HasPrefix(label, g.Label) {
+			f.note("an application that asks for a token labelled %q may get member %s (%q) alone, which is listed first: group_only = true hides it", g.Label, name, label)
+		}
+	}
+}
+
 // judgeTwins finds one token that is two members: its copies would be counted
 // as two, and die as one.
 func judgeTwins(f *finding, reached []string, tokens map[string]*wire.Description) {

@@ -93,8 +93,16 @@ func TestTheApplianceWarnsAhead(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Reload()
-		if text := log.taken(); !strings.Contains(text, "certificate-unreadable") {
+		if text := log.taken(); !strings.Contains(text, "certificate-unreadable") || !strings.Contains(text, "oneslot-member cert new") {
 			t.Errorf("no word of a certificate that is gone:\n%s", text)
+		}
+		c.Tokens = []Token{{Name: "ca", Module: "/nowhere/vendor.so"}}
+		if err := os.Remove(c.Key); err != nil {
+			t.Fatal(err)
+		}
+		l.Reload()
+		if text := log.taken(); !strings.Contains(text, "key-unreadable") || strings.Contains(text, "key-exposed") || !strings.Contains(text, "token-unavailable") {
+			t.Errorf("no word of a key that is gone:\n%s", text)
 		}
 	})
 }
