@@ -12,7 +12,6 @@ BUILD ?= build
 FUZZTIME ?= 20000x
 TIMEOUT ?= 2400s
 PACKAGES ?= 3
-PARALLEL ?= 3
 VERSION ?=
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -87,14 +86,14 @@ static:
 # they run is built once here (test/programs), where every user can read it.
 #
 # Many tests wait for something, so more packages are tested at a time than there
-# are processors, and more tests of a package; the longest comes first.
+# are processors, and the longest comes first.
 unit:
 	@bin=$$(mktemp -d) && trap 'rm -rf "$$bin"' EXIT && chmod 755 "$$bin" && mkdir "$$bin/race" && \
 	cp $(BUILD)/oneslot $(BUILD)/oneslot-member $(BUILD)/oneslot-appliance $(BUILD)/oneslot-pkcs11.so "$$bin" && \
 	cp $(BUILD)/oneslot-pkcs11.so "$$bin/race" && \
 	CGO_ENABLED=1 go build -o "$$bin/race/p11stress" ./test/app && \
 	CGO_ENABLED=1 go build -race -ldflags=-w -o "$$bin/race/" ./cmd/oneslot ./cmd/oneslot-member ./cmd/oneslot-appliance && \
-	ONESLOT_TEST_BIN="$$bin" go test -json -race -vet=off -ldflags=-w -p $(PACKAGES) -parallel $(PARALLEL) -timeout $(TIMEOUT) ./test ./... | go run ./test/tally
+	ONESLOT_TEST_BIN="$$bin" go test -json -race -vet=off -ldflags=-w -p $(PACKAGES) -timeout $(TIMEOUT) ./test ./... | go run ./test/tally
 
 # So many inputs, and no time: Go takes the end of a time for a failure now and then, when
 # the machine is busy.
