@@ -112,7 +112,8 @@ func mayBeLong(t pkcs11.AttributeType, read pkcs11.Template) bool {
 	return true
 }
 
-// isUnclear says whether an answer to a whole query may be due to one attribute of it.
+// isUnclear says whether an answer says nothing: why it failed, or which attribute of a
+// query is to blame.
 func isUnclear(rv pkcs11.RV) bool {
 	return rv == pkcs11.CKR_GENERAL_ERROR || rv == pkcs11.CKR_FUNCTION_FAILED
 }
@@ -168,10 +169,9 @@ const (
 // the answer says nothing: SoftHSM 2.6.1 answers so while another process writes
 // what is asked for. unclear are answers that say no more to this question.
 func untilClear(ask func() pkcs11.RV, unclear ...pkcs11.RV) (rv pkcs11.RV) {
-	unclear = append(unclear, pkcs11.CKR_GENERAL_ERROR, pkcs11.CKR_FUNCTION_FAILED)
 	begin := time.Now()
 	for pause := askAgainFirst; ; pause *= 2 {
-		if rv = ask(); !slices.Contains(unclear, rv) || time.Since(begin)+pause > askAgainFor {
+		if rv = ask(); !isUnclear(rv) && !slices.Contains(unclear, rv) || time.Since(begin)+pause > askAgainFor {
 			return rv
 		}
 		<-time.NewTimer(pause).C
