@@ -84,6 +84,7 @@ func TestEventsOfTheSlot(t *testing.T) {
 	}
 	hears("waiting")
 	app.hears("?", "there")
+	w.must(w.Ready())
 	w.must(w.Away("a"))
 	w.must(w.Gone("a"))
 	app.hears("?", "there")

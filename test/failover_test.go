@@ -47,9 +47,13 @@ func (w *world) replaced(member string, harm func(string) error) {
 	before := w.PIDs(member)
 	w.must(harm(member))
 	w.await("another process of member "+member, func() bool {
-		now := w.PIDs(member)
-		return len(now) == 1 && !slices.Contains(before, now[0])
+		return len(others(w.PIDs(member), before)) == 1
 	})
+}
+
+// others are the processes that were not there before.
+func others(now, before []int) []int {
+	return slices.DeleteFunc(now, func(pid int) bool { return slices.Contains(before, pid) })
 }
 
 // F1, F4, R1, R4; field-A1, A12.

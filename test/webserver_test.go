@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -115,7 +116,8 @@ func (s *website) run(serve func(), name string, args ...string) {
 }
 
 // load makes handshakes while members die and come back. None may fail. Each dies
-// with a signature in it: only workers sign, so it is a worker's process that dies.
+// with a signature in it: only workers sign, so it is a worker's process that dies. No
+// other does: workers come and go, and one that has just come may be in its login.
 func (s *website) load() {
 	var done atomic.Int64
 	var clients sync.WaitGroup
@@ -138,20 +140,24 @@ func (s *website) load() {
 	defer clients.Wait()
 	defer close(stop)
 	const function = "C_SignInit"
-	signs := func(member, seconds string) (undo func()) {
+	signs := func(member, seconds string, isMeant func(pid int) bool) (undo func()) {
 		undo = s.slow[member].Make(function, seconds)
-		before := s.slow[member].Calls(function)
-		s.w.await("a signature on member "+member, func() bool { return s.slow[member].Calls(function) > before })
+		s.w.await("a signature on member "+member, func() bool {
+			return slices.ContainsFunc(s.slow[member].Callers(function), isMeant)
+		})
 		return undo
 	}
-	for i, harm := range []func(string) error{s.w.Kill, s.w.Pause} {
+	for i, harm := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		member := s.w.Members[i]
-		undo := signs(member, "3600") // until its process ends
-		s.w.must(harm(member))
+		undo := signs(member, "3600", func(int) bool { return true }) // until its process ends
+		before := s.w.PIDs(member)
+		for _, pid := range s.slow[member].Callers(function) {
+			s.w.must(syscall.Kill(pid, harm))
+		}
 		undo()
 		begin := done.Load()
 		s.w.await("handshakes go on", func() bool { return done.Load() >= begin+40 })
-		signs(member, "0")() // it is back
+		signs(member, "0", func(pid int) bool { return !slices.Contains(before, pid) })() // it is back
 	}
 	s.w.t.Logf("%d handshakes", done.Load())
 }

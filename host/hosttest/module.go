@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -41,18 +42,20 @@ type Slow struct {
 	Path   string // of the module
 	Folder string // what the variable SLOW of its processes must name
 	t      testing.TB
+	before map[string]int // calls of each function when it was made slow last
 }
 
 // NewSlow makes one. C_GenerateKeyPair, C_SignInit, C_Login and C_GenerateRandom can be slow.
 func NewSlow(t testing.TB) *Slow {
 	t.Helper()
-	return &Slow{Module(t, slowSource, "-Wall", "-Werror", `-DSOFTHSM="`+SoftHSM+`"`), t.TempDir(), t}
+	return &Slow{Module(t, slowSource, "-Wall", "-Werror", `-DSOFTHSM="`+SoftHSM+`"`), t.TempDir(), t, map[string]int{}}
 }
 
 // Make makes a function take that many seconds, until it is undone: then calls
 // that linger go on at once. The module may run as another user.
 func (s *Slow) Make(function, seconds string) (undo func()) {
 	s.t.Helper()
+	s.before[function] = s.Calls(function)
 	file := filepath.Join(s.Folder, function)
 	if err := os.WriteFile(file, []byte(seconds), 0o644); err != nil {
 		s.t.Fatal(err)
@@ -68,9 +71,30 @@ func (s *Slow) Make(function, seconds string) (undo func()) {
 // Calls is how many calls of a function there were while it was slow.
 func (s *Slow) Calls(function string) int {
 	s.t.Helper()
+	return len(s.callers(function))
+}
+
+// Callers are the processes that have called a function since it was made slow last.
+// Where it takes long they are in it still, and in nothing else that a signal would harm:
+// SoftHSM's C_Login empties token.object and writes it anew, and who is killed in
+// between leaves a folder that is no token any more.
+func (s *Slow) Callers(function string) []int {
+	s.t.Helper()
+	return s.callers(function)[s.before[function]:]
+}
+
+func (s *Slow) callers(function string) (pids []int) {
+	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.Folder, function+".calls"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.t.Fatal(err)
 	}
-	return len(text)
+	for line := range strings.Lines(string(text)) {
+		pid, err := strconv.Atoi(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
 }

@@ -3,7 +3,7 @@
 // SoftHSM with functions that take their time. While the folder SLOW has a file
 // with the name of one of them, it sleeps before it does its work: for as many
 // seconds as the file says, but not when the file is gone. Each such call leaves
-// a byte in the file NAME.calls.
+// the number of its process in the file NAME.calls.
 
 #include <p11-kit/pkcs11.h>
 
@@ -34,7 +34,7 @@ static void linger(const char *name)
 		seconds = 0;
 	fclose(f);
 	snprintf(calls, sizeof calls, "%s.calls", path);
-	if ((fd = open(calls, O_WRONLY | O_CREAT | O_APPEND, 0600)) < 0 || write(fd, ".", 1) != 1)
+	if ((fd = open(calls, O_WRONLY | O_CREAT | O_APPEND, 0600)) < 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
 		abort();
 	close(fd);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
