@@ -143,10 +143,14 @@ func triedOn(token string, c wire.Call) string {
 // login answers a call that holds a PIN, if the client has a try left.
 func (s *guarded) login(ctx context.Context, c wire.Call, answer func()) {
 	g := s.guard
-	var info wire.GetTokenInfo
-	lastTry := s.GetTokenInfo(ctx, &info) == pkcs11.CKR_OK &&
-		info.Info.Flags&(pkcs11.CKF_USER_PIN_FINAL_TRY|pkcs11.CKF_SO_PIN_FINAL_TRY) != 0
-	err := g.tries.guard(ctx, triedOn(g.token, c), lastTry, func() pkcs11.RV {
+	look := func() caution {
+		var info wire.GetTokenInfo
+		if s.GetTokenInfo(ctx, &info) != pkcs11.CKR_OK {
+			return careless
+		}
+		return cautionOf(c, info.Info.Flags)
+	}
+	err := g.tries.guard(ctx, triedOn(g.token, c), look, func() pkcs11.RV {
 		answer()
 		return c.Result()
 	})
@@ -155,6 +159,29 @@ func (s *guarded) login(ctx context.Context, c wire.Call, answer func()) {
 		wire.Refuse(c, pkcs11.CKR_PIN_LOCKED)
 	}
 	g.forget() // handles of private objects end with the login
+}
+
+// cautionOf reads the flags of the PIN that a call gives. For those that may give either,
+// or both, the worse counts.
+func cautionOf(c wire.Call, flags uint64) caution {
+	const user, officer = pkcs11.CKF_USER_PIN_COUNT_LOW | pkcs11.CKF_USER_PIN_FINAL_TRY, pkcs11.CKF_SO_PIN_COUNT_LOW | pkcs11.CKF_SO_PIN_FINAL_TRY
+	switch c := c.(type) {
+	case *wire.InitToken:
+		flags &= officer
+	case *wire.Login:
+		if c.User == pkcs11.CKU_SO {
+			flags &= officer
+		} else {
+			flags &= user
+		}
+	}
+	switch {
+	case flags&(pkcs11.CKF_USER_PIN_FINAL_TRY|pkcs11.CKF_SO_PIN_FINAL_TRY) != 0:
+		return lastTry
+	case flags&(user|officer) != 0:
+		return countLow
+	}
+	return careless
 }
 
 // identify looks objects up for the grant.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -47,9 +48,28 @@ const (
 
 // A record is what is remembered of a client on a token.
 type record struct {
-	Wrong int       `json:"wrong"` // PINs since the last right one, and tries under way
-	Last  time.Time `json:"last"`  // when the last of them began
+	Wrong    int       `json:"wrong"`     // PINs since the last right one, and tries under way
+	Last     time.Time `json:"last"`      // when the last of them began
+	UnderWay []int64   `json:"under_way"` // bytes that are locked for tries, if their process lives
 }
+
+// A try is one that is counted and not yet made, or under way.
+type try struct {
+	token string
+	slot  int64     // the byte that is locked for it
+	wrong bool      // PINs of this client were wrong before
+	alone bool      // no other of this client was under way when it began
+	last  time.Time // when the one before it began
+}
+
+// caution is what a token says of the PIN before it compares another one.
+type caution int
+
+const (
+	careless caution = iota
+	countLow         // a PIN was wrong since the last right one
+	lastTry          // it locks at the next wrong one
+)
 
 var (
 	errThrottled = errors.New("too many wrong PINs of this client: it has to wait (limits: login_tries, login_pause)")
@@ -69,11 +89,13 @@ func (r Register) tries(client string, l *Limits) (*tries, error) {
 	return &tries{f, l.LoginTries, time.Duration(l.LoginPause), time.Now, make(chan struct{}, 1)}, nil
 }
 
-// guard lets a login reach the token if the client has a try left. lastTry says
-// that the token is about to lock: that try is not for a client that got PINs
-// wrong. An error says why the login was not made; when the file cannot be had,
-// that is in doubt against the client.
-func (t *tries) guard(ctx context.Context, token string, lastTry bool, login func() pkcs11.RV) error {
+// guard lets a login reach the token if the client has a try left. What the token says of
+// the PIN, look asks once the try is counted. When the token is about to lock, that try is
+// not for a client that got PINs wrong; and once one was wrong, tries of a client come one
+// after the other, since what the token says is old while another is under way. An error
+// says why the login was not made; when the file cannot be had, that is in doubt against
+// the client.
+func (t *tries) guard(ctx context.Context, token string, look func() caution, login func() pkcs11.RV) error {
 	ctx, cancel := context.WithTimeout(ctx, turnPatience)
 	defer cancel()
 	select {
@@ -82,93 +104,134 @@ func (t *tries) guard(ctx context.Context, token string, lastTry bool, login fun
 	case <-ctx.Done():
 		return errTurn
 	}
-	slot, err := t.begin(ctx, token, lastTry)
+	one, err := t.begin(ctx, token, false)
 	if err != nil {
 		return err
 	}
-	defer t.unlock(slot)
-	return t.end(token, login())
+	said := look()
+	if said != careless && !one.alone {
+		if err := t.giveBack(one); err != nil {
+			return err
+		}
+		if one, err = t.begin(ctx, token, true); err != nil {
+			return err
+		}
+		said = look()
+	}
+	if said == lastTry && one.wrong {
+		return errors.Join(errLastTry, t.giveBack(one))
+	}
+	defer t.unlock(one.slot)
+	return t.end(one, login())
 }
 
-// begin takes a try.
-func (t *tries) begin(ctx context.Context, token string, lastTry bool) (slot int64, err error) {
+// begin takes a try; if alone is wanted, when no other of this client is under way.
+func (t *tries) begin(ctx context.Context, token string, alone bool) (*try, error) {
 	retry := time.NewTicker(turnRetry)
 	defer retry.Stop()
 	for {
-		slot, err := t.attempt(token, lastTry)
+		one, err := t.attempt(token, alone)
 		if !errors.Is(err, errTurn) {
-			return slot, err
+			return one, err
 		}
 		select {
 		case <-ctx.Done():
-			return 0, errTurn
+			return nil, errTurn
 		case <-retry.C:
 		}
 	}
 }
 
-// attempt is errTurn while the tries under way are all that are left.
-func (t *tries) attempt(token string, lastTry bool) (int64, error) {
+// attempt is errTurn while tries that are under way have to end first.
+func (t *tries) attempt(token string, alone bool) (*try, error) {
 	if err := t.lock(stateLock); isLocked(err) {
-		return 0, errTurn // for a moment, or by a process that stands still
+		return nil, errTurn // for a moment, or by a process that stands still
 	} else if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer t.unlock(stateLock)
 	all, err := t.read()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	free, underWay := t.slots()
+	free := t.settle(all)
 	r := all[token]
 	if now := t.now(); r.Last.After(now) {
 		// The clock was ahead when it began, and would keep the client waiting until then.
 		r.Last = now
 		all[token] = r
 		if err := t.write(all); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
-	over := r.Wrong - t.most
+	over, others := r.Wrong-t.most, len(r.UnderWay)
+	one := &try{token: token, slot: free, wrong: r.Wrong > others, alone: others == 0, last: r.Last}
 	switch {
-	case lastTry && r.Wrong > underWay:
-		return 0, errLastTry
-	case free < 0, over >= 0 && underWay > 0:
-		return 0, errTurn
+	case free < 0, !one.alone && (alone || one.wrong || over >= 0):
+		return nil, errTurn
 	case over >= 0 && t.now().Before(r.Last.Add(t.pause<<min(over, mostDoublings))):
-		return 0, errThrottled
+		return nil, errThrottled
 	}
 	if err := t.lock(free); err != nil {
-		return 0, err
+		return nil, err
 	}
 	r.Wrong++
 	r.Last = t.now()
+	r.UnderWay = append(r.UnderWay, free)
 	all[token] = r
 	if err := t.write(all); err != nil {
 		t.unlock(free)
-		return 0, err
+		return nil, err
 	}
-	return free, nil
+	return one, nil
 }
 
-// slots returns a byte to lock for a try, -1 if there is none, and how many are
-// locked. Tries on other tokens count too, which costs a moment at most.
-func (t *tries) slots() (free int64, underWay int) {
+// settle drops the tries whose process is gone from those that are under way: they stay
+// wrong. It returns a byte that can be locked for a try, -1 if there is none.
+func (t *tries) settle(all map[string]record) (free int64) {
 	free = -1
+	locked := map[int64]bool{}
 	for i := range t.most {
 		at := slotsAt + int64(i)
 		if t.lock(at) != nil {
-			underWay++
+			locked[at] = true
 			continue
 		}
 		t.unlock(at)
 		free = at
 	}
-	return free, underWay
+	for token, r := range all {
+		r.UnderWay = slices.DeleteFunc(r.UnderWay, func(at int64) bool { return !locked[at] })
+		all[token] = r
+	}
+	return free
 }
 
-// end notes the outcome of a try.
-func (t *tries) end(token string, rv pkcs11.RV) error {
+// end notes the outcome of a try. Others that are under way stay counted until theirs.
+func (t *tries) end(one *try, rv pkcs11.RV) error {
+	return t.change(one, func(r *record) {
+		switch {
+		case rv == pkcs11.CKR_OK:
+			r.Wrong = len(r.UnderWay)
+		case !wrongPIN(rv): // it was not compared
+			r.Wrong = max(r.Wrong-1, 0)
+		}
+	})
+}
+
+// giveBack takes a try back that was not made: it is as if it had never begun.
+func (t *tries) giveBack(one *try) error {
+	defer t.unlock(one.slot)
+	return t.change(one, func(r *record) {
+		r.Wrong = max(r.Wrong-1, 0)
+		if one.alone {
+			r.Last = one.last
+		}
+	})
+}
+
+// change changes the record of a try that ends.
+func (t *tries) change(one *try, change func(*record)) error {
 	if err := t.lockState(); err != nil {
 		return err
 	}
@@ -177,16 +240,12 @@ func (t *tries) end(token string, rv pkcs11.RV) error {
 	if err != nil {
 		return err
 	}
-	r := all[token]
-	switch {
-	case rv == pkcs11.CKR_OK, !wrongPIN(rv) && r.Wrong <= 1:
-		delete(all, token)
-	case wrongPIN(rv):
-		r.Wrong = max(r.Wrong, 1)
-		all[token] = r
-	default: // the PIN was not compared
-		r.Wrong--
-		all[token] = r
+	r := all[one.token]
+	r.UnderWay = slices.DeleteFunc(r.UnderWay, func(at int64) bool { return at == one.slot })
+	change(&r)
+	all[one.token] = r
+	if r.Wrong == 0 {
+		delete(all, one.token)
 	}
 	return t.write(all)
 }

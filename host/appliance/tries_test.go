@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"oneslot.dev/oneslot/pkcs11"
+	"oneslot.dev/oneslot/wire"
 )
 
 // opened is the state of a client as one more process sees it, at a time that the
@@ -29,8 +30,10 @@ func opened(t *testing.T, r Register, now *time.Time) *tries {
 	return s
 }
 
-func (t *tries) try(rv pkcs11.RV, lastTry bool) (asked bool, err error) {
-	err = t.guard(context.Background(), "ca", lastTry, func() pkcs11.RV { asked = true; return rv })
+func says(c caution) func() caution { return func() caution { return c } }
+
+func (t *tries) try(rv pkcs11.RV, said caution) (asked bool, err error) {
+	err = t.guard(context.Background(), "ca", says(said), func() pkcs11.RV { asked = true; return rv })
 	return asked, err
 }
 
@@ -40,7 +43,7 @@ func TestPausesAfterWrongPINs(t *testing.T) {
 	step := func(what string, rv pkcs11.RV, wantAsked bool) {
 		t.Helper()
 		// Each try is another process.
-		if asked, err := opened(t, r, &now).try(rv, false); asked != wantAsked || asked != (err == nil) {
+		if asked, err := opened(t, r, &now).try(rv, careless); asked != wantAsked || asked != (err == nil) {
 			t.Errorf("%s: the token was asked: %v, %v", what, asked, err)
 		}
 	}
@@ -73,15 +76,15 @@ func TestWrongPINsOfTheFuture(t *testing.T) {
 	future := now.AddDate(1, 0, 0)
 	r := Register(t.TempDir())
 	for range 3 {
-		opened(t, r, &future).try(pkcs11.CKR_PIN_INCORRECT, false)
+		opened(t, r, &future).try(pkcs11.CKR_PIN_INCORRECT, careless)
 	}
 	for range 2 {
-		if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, false); asked || !errors.Is(err, errThrottled) {
+		if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, careless); asked || !errors.Is(err, errThrottled) {
 			t.Errorf("at once: asked %v, %v", asked, err)
 		}
 		now = now.Add(30 * time.Second)
 	}
-	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, false); !asked || err != nil {
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, careless); !asked || err != nil {
 		t.Errorf("after the pause: asked %v, %v", asked, err)
 	}
 }
@@ -90,12 +93,99 @@ func TestWrongPINsOfTheFuture(t *testing.T) {
 func TestTheLastTryIsForOthers(t *testing.T) {
 	now := time.Now()
 	r := Register(t.TempDir())
-	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, true); !asked || err != nil {
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, lastTry); !asked || err != nil {
 		t.Errorf("a client without wrong PINs: %v", err)
 	}
-	opened(t, r, &now).try(pkcs11.CKR_PIN_INCORRECT, false)
-	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, true); asked || !errors.Is(err, errLastTry) {
+	opened(t, r, &now).try(pkcs11.CKR_PIN_INCORRECT, careless)
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, lastTry); asked || !errors.Is(err, errLastTry) {
 		t.Errorf("a client with a wrong PIN: asked %v, %v", asked, err)
+	}
+}
+
+// field-L7: a token that has two tries left, and says after the first wrong one that the next
+// is the last. Two processes of a client give wrong PINs at once: whoever is second has the
+// token asked again once the first has its answer, and does not get the last try. The other
+// token of that client, where a try is under way all the time, takes nothing from that.
+func TestTheLastTryAtOnce(t *testing.T) {
+	now := time.Now()
+	r := Register(t.TempDir())
+	elsewhere, err := opened(t, r, &now).begin(t.Context(), "other", false)
+	if err != nil || !elsewhere.alone {
+		t.Fatalf("%+v, %v", elsewhere, err)
+	}
+	var left, looked atomic.Int64
+	left.Store(2)
+	second := make(chan struct{}) // closed when both have looked
+	var all sync.WaitGroup
+	var refused atomic.Int64
+	for range 2 {
+		s := opened(t, r, &now)
+		all.Go(func() {
+			err := s.guard(context.Background(), "ca", func() caution {
+				last := left.Load() == 1
+				if looked.Add(1) == 2 {
+					close(second)
+				}
+				if last {
+					return lastTry
+				}
+				return countLow
+			}, func() pkcs11.RV {
+				select {
+				case <-second:
+				case <-time.After(time.Minute):
+					t.Error("the other one has not begun")
+				}
+				left.Add(-1)
+				return pkcs11.CKR_PIN_INCORRECT
+			})
+			if errors.Is(err, errLastTry) {
+				refused.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if left.Load() != 1 || refused.Load() != 1 {
+		t.Errorf("the token has %d tries left, and %d logins were refused", left.Load(), refused.Load())
+	}
+}
+
+// A try that was given back is as if it had never begun: it prolongs no pause.
+func TestATryThatIsGivenBack(t *testing.T) {
+	now := time.Now()
+	r := Register(t.TempDir())
+	for range 3 {
+		opened(t, r, &now).try(pkcs11.CKR_PIN_INCORRECT, careless)
+	}
+	now = now.Add(time.Minute)
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, lastTry); asked || !errors.Is(err, errLastTry) {
+		t.Errorf("the last try: asked %v, %v", asked, err)
+	}
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, countLow); !asked || err != nil {
+		t.Errorf("once others logged in: asked %v, %v", asked, err)
+	}
+}
+
+func TestCautionIsOfThePINThatIsGiven(t *testing.T) {
+	user, officer := &wire.Login{User: pkcs11.CKU_USER}, &wire.Login{User: pkcs11.CKU_SO}
+	for _, c := range []struct {
+		call  wire.Call
+		flags uint64
+		want  caution
+	}{
+		{user, 0, careless},
+		{user, pkcs11.CKF_USER_PIN_COUNT_LOW, countLow},
+		{user, pkcs11.CKF_USER_PIN_COUNT_LOW | pkcs11.CKF_USER_PIN_FINAL_TRY, lastTry},
+		{user, pkcs11.CKF_SO_PIN_FINAL_TRY | pkcs11.CKF_RNG, careless},
+		{officer, pkcs11.CKF_USER_PIN_FINAL_TRY, careless},
+		{officer, pkcs11.CKF_SO_PIN_COUNT_LOW, countLow},
+		{&wire.InitToken{}, pkcs11.CKF_SO_PIN_FINAL_TRY, lastTry},
+		{&wire.SetPIN{}, pkcs11.CKF_SO_PIN_FINAL_TRY, lastTry},
+		{&wire.Join{}, pkcs11.CKF_USER_PIN_FINAL_TRY, lastTry},
+	} {
+		if got := cautionOf(c.call, c.flags); got != c.want {
+			t.Errorf("%v with flags %x: %v, not %v", c.call.Number(), c.flags, got, c.want)
+		}
 	}
 }
 
@@ -111,7 +201,7 @@ func TestATryWithoutAnEndIsWrong(t *testing.T) {
 		}
 		s.file.Close() // as the end of the process does
 	}
-	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, false); asked || !errors.Is(err, errThrottled) {
+	if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, careless); asked || !errors.Is(err, errThrottled) {
 		t.Errorf("asked %v, %v", asked, err)
 	}
 }
@@ -132,7 +222,7 @@ func TestLoginsAtOnce(t *testing.T) {
 		for range 12 {
 			s := opened(t, r, &now)
 			all.Go(func() {
-				s.guard(context.Background(), "ca", false, func() pkcs11.RV {
+				s.guard(context.Background(), "ca", says(careless), func() pkcs11.RV {
 					n := asked.Add(1) - 1
 					if n%3 == 2 {
 						close(three[n/3])
@@ -163,7 +253,7 @@ func TestTheFileOfTriesIsDamaged(t *testing.T) {
 		if err := os.WriteFile(s.file.Name(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, false); asked != want {
+		if asked, err := opened(t, r, &now).try(pkcs11.CKR_OK, careless); asked != want {
 			t.Errorf("%q: asked %v, %v", text, asked, err)
 		}
 	}
@@ -180,7 +270,7 @@ func TestTheFileOfTriesIsLocked(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := login.guard(ctx, "ca", false, func() pkcs11.RV {
+	err := login.guard(ctx, "ca", says(careless), func() pkcs11.RV {
 		t.Error("the token was asked")
 		return pkcs11.CKR_OK
 	})
@@ -188,7 +278,7 @@ func TestTheFileOfTriesIsLocked(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	still.unlock(stateLock)
-	if asked, err := login.try(pkcs11.CKR_OK, false); !asked || err != nil {
+	if asked, err := login.try(pkcs11.CKR_OK, careless); !asked || err != nil {
 		t.Errorf("afterwards: asked %v, %v", asked, err)
 	}
 }
