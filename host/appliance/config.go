@@ -69,7 +69,7 @@ type Limits struct {
 	PerClient          int      `toml:"connections_per_client"`
 	PerAddress         int      `toml:"connections_per_address"`
 	Sessions           int      `toml:"sessions"`       // of one connection [1024]
-	Calls              int      `toml:"calls"`          // of one connection inside the vendor module [64]
+	Calls              int      `toml:"calls"`          // of one connection inside the vendor module, and beside them so many sessions that begin or end and probes [64]
 	Memory             int      `toml:"memory"`         // MiB of one connection, beside what the vendor module takes [512]
 	Message            Duration `toml:"message"`        // from the first byte of a request to its last [2m]
 	Handshake          Duration `toml:"handshake"`      // from accepting to admitting [10s]

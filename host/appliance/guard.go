@@ -27,6 +27,7 @@ type guard struct {
 
 	sessions atomic.Int64
 	inside   chan struct{} // a place for each call in the vendor module
+	aside    chan struct{} // for sessions that begin or end and probes: they wait for no slow call
 	running  atomic.Int64  // calls of clients, probes left out
 	last     *wire.Moment  // when the last of them ended
 	broken   sync.Once     // that the token cannot be had is told once
@@ -37,7 +38,7 @@ type guard struct {
 
 func newGuard(host wire.Host, token string, grant Grant, limit *Limits, tries *tries, audit *audit, log *slog.Logger) *guard {
 	g := &guard{host: host, token: token, limit: limit, tries: tries, audit: audit, log: log,
-		inside: make(chan struct{}, limit.Calls), last: wire.NewMoment(), names: map[uint64]string{}}
+		inside: make(chan struct{}, limit.Calls), aside: make(chan struct{}, limit.Calls), last: wire.NewMoment(), names: map[uint64]string{}}
 	g.grant.Store(&grant)
 	return g
 }
@@ -48,7 +49,9 @@ func (g *guard) Open(view wire.View) (wire.HostSession, error) {
 		g.sessions.Add(-1)
 		return nil, pkcs11.CKR_SESSION_COUNT
 	}
+	g.aside <- struct{}{}
 	session, err := g.host.Open(view)
+	<-g.aside
 	if err == nil {
 		return &guarded{HostSession: session, guard: g}, nil
 	}
@@ -81,7 +84,9 @@ type guarded struct {
 
 // Close closes the session.
 func (s *guarded) Close() {
+	s.guard.aside <- struct{}{}
 	s.HostSession.Close()
+	<-s.guard.aside
 	s.guard.sessions.Add(-1)
 }
 
@@ -89,7 +94,10 @@ func (s *guarded) Close() {
 func (s *guarded) Around(ctx context.Context, c wire.Call, answer func()) {
 	g := s.guard
 	if c.Number() == wire.NumberProbe {
-		answer()
+		if enter(ctx, g.aside, c) {
+			answer()
+			<-g.aside
+		}
 		return
 	}
 	g.running.Add(1)
@@ -97,13 +105,10 @@ func (s *guarded) Around(ctx context.Context, c wire.Call, answer func()) {
 		g.last.Set(time.Now())
 		g.running.Add(-1)
 	}()
-	select {
-	case g.inside <- struct{}{}:
-		defer func() { <-g.inside }()
-	case <-ctx.Done():
-		wire.Refuse(c, pkcs11.CKR_FUNCTION_CANCELED)
+	if !enter(ctx, g.inside, c) {
 		return
 	}
+	defer func() { <-g.inside }()
 	key := s.key(ctx, c)
 	if rv := g.grant.Load().forbids(c, s.identify(ctx)); rv != pkcs11.CKR_OK {
 		wire.Refuse(c, rv)
@@ -114,6 +119,17 @@ func (s *guarded) Around(ctx context.Context, c wire.Call, answer func()) {
 	}
 	s.show(c)
 	s.note(c, key)
+}
+
+// enter waits for a place. When nobody waits for the call any more it is refused.
+func enter(ctx context.Context, places chan struct{}, c wire.Call) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		wire.Refuse(c, pkcs11.CKR_FUNCTION_CANCELED)
+		return false
+	}
 }
 
 // givesPIN says whether a token compares a PIN for a call.
