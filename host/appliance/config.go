@@ -82,15 +82,19 @@ type Limits struct {
 	LoginTries int      `toml:"login_tries"` // [3]
 	LoginPause Duration `toml:"login_pause"` // [5m]
 
-	// Audit is the interval in which equal calls are counted [10s].
-	Audit Duration `toml:"audit"`
+	// Audit is the interval in which equal calls are counted [10s]. Entries is
+	// how many lines a second the connections of one client together may have
+	// written into log and audit, and at once those of ten seconds; what is
+	// beyond is counted [50].
+	Audit   Duration `toml:"audit"`
+	Entries int      `toml:"entries"`
 }
 
 // defaultLimits are what is not configured.
 var defaultLimits = Limits{
 	HalfOpen: 64, HalfOpenPerAddress: 16, Connections: 512, PerClient: 128, PerAddress: 256,
 	Sessions: 1024, Calls: 64, Memory: 512, Message: Duration(2 * time.Minute), Handshake: Duration(10 * time.Second), Drain: Duration(5 * time.Minute),
-	LoginTries: 3, LoginPause: Duration(5 * time.Minute), Audit: Duration(10 * time.Second),
+	LoginTries: 3, LoginPause: Duration(5 * time.Minute), Audit: Duration(10 * time.Second), Entries: 50,
 }
 
 // DefaultLimits are the limits of an appliance that configures none.
@@ -211,7 +215,7 @@ func (l *Limits) check() (problems []error) {
 	}{
 		{"half_open", l.HalfOpen > 0}, {"half_open_per_address", l.HalfOpenPerAddress > 0}, {"connections", l.Connections > 0},
 		{"connections_per_client", l.PerClient > 0}, {"connections_per_address", l.PerAddress > 0},
-		{"sessions", l.Sessions > 0}, {"calls", l.Calls > 0}, {"memory", l.Memory > 0}, {"login_tries", l.LoginTries > 0},
+		{"sessions", l.Sessions > 0}, {"calls", l.Calls > 0}, {"memory", l.Memory > 0}, {"login_tries", l.LoginTries > 0}, {"entries", l.Entries > 0},
 	} {
 		if !o.good {
 			problems = append(problems, fmt.Errorf("limits: %s must be more than 0", o.key))

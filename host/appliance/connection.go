@@ -44,7 +44,7 @@ func (c *connection) serve(socket *net.TCPConn, config *Config, draining bool) {
 	said, err := c.start(socket, order{Config: config, Draining: draining})
 	socket.Close() // it is the process's now
 	if err != nil {
-		log.Error("connection-not-served", "reason", err)
+		c.write(log, &entry{slog.LevelError, "connection-not-served", [][2]string{{"reason", err.Error()}}})
 		return
 	}
 	log = log.With("process", c.command.Process.Pid)
@@ -57,20 +57,16 @@ func (c *connection) serve(socket *net.TCPConn, config *Config, draining bool) {
 		}
 	})
 	defer late.Stop()
-	b := newBucket()
-	reading := c.window.reports(func(r report) { c.hear(log, r, b) })
+	reading := c.window.reports(func(r report) { c.hear(log, r) })
 	if reading != nil {
 		c.kill()
 	}
 	err = c.command.Wait()
 	c.window.conn.Close()
-	if err != nil || reading != nil {
-		log.Error("connection-ended-abnormally", "client", c.client, "reason", ended(err, reading), "said", said.first())
-	} else if text := said.first(); text != "" {
-		log.Info("module-printed", "client", c.client, "said", text)
-	}
-	if b.dropped > 0 {
-		log.Warn("entries-dropped", "client", c.client, "count", b.dropped)
+	if text := said.first(); err != nil || reading != nil {
+		c.write(log, &entry{slog.LevelError, "connection-ended-abnormally", [][2]string{{"client", c.client}, {"reason", ended(err, reading)}, {"said", text}}})
+	} else if text != "" {
+		c.write(log, &entry{slog.LevelInfo, "module-printed", [][2]string{{"client", c.client}, {"said", text}}})
 	}
 }
 
@@ -111,7 +107,7 @@ func (c *connection) start(socket *net.TCPConn, first order) (*saying, error) {
 }
 
 // hear takes what the process reports.
-func (c *connection) hear(log *slog.Logger, r report, b *bucket) {
+func (c *connection) hear(log *slog.Logger, r report) {
 	switch {
 	case r.Admit != "":
 		err := c.place.admit(&c.listener.config.Load().Limits, r.Admit)
@@ -121,14 +117,23 @@ func (c *connection) hear(log *slog.Logger, r report, b *bucket) {
 			close(c.admitted)
 		}
 		c.window.send(order{Verdict: true, Refusal: refusal})
-	case r.Entry != nil && c.client == "" && !c.listener.tells(c.from):
-	case r.Entry != nil && b.take():
-		values := make([]any, 0, 2*len(r.Entry.Values))
-		for _, v := range r.Entry.Values {
-			values = append(values, v[0], v[1])
-		}
-		log.Log(context.Background(), r.Entry.Level, r.Entry.Message, values...)
+	case r.Entry != nil:
+		c.write(log, r.Entry)
 	}
+}
+
+// write writes an entry, if its client, or the address of who is not let in, has not had
+// too many written.
+func (c *connection) write(log *slog.Logger, e *entry) {
+	l := c.listener
+	if c.client == "" && !l.tells(c.from) || c.client != "" && !l.written.take(c.client, e, l.config.Load().Limits.Entries) {
+		return
+	}
+	values := make([]any, 0, 2*len(e.Values))
+	for _, v := range e.Values {
+		values = append(values, v[0], v[1])
+	}
+	log.Log(context.Background(), e.Level, e.Message, values...)
 }
 
 // tell sends an order, or keeps it for a process that is not there yet.
@@ -185,31 +190,4 @@ func (s *saying) first() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.TrimSpace(strings.ToValidUTF8(s.text.String(), "?"))
-}
-
-// A bucket bounds the entries that a process can write: burst at once, and
-// perSecond in the long run.
-type bucket struct {
-	left    float64
-	last    time.Time
-	dropped int
-}
-
-const (
-	entryBurst     = 500
-	entryPerSecond = 50
-)
-
-func newBucket() *bucket { return &bucket{left: entryBurst, last: time.Now()} }
-
-func (b *bucket) take() bool {
-	now := time.Now()
-	b.left = min(entryBurst, b.left+now.Sub(b.last).Seconds()*entryPerSecond)
-	b.last = now
-	if b.left < 1 {
-		b.dropped++
-		return false
-	}
-	b.left--
-	return true
 }

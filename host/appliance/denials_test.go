@@ -17,9 +17,10 @@ func TestRefusalsDoNotFillTheLog(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
 	l := &Listener{}
+	l.config.Store(&Config{Limits: defaultLimits})
 	refused := func(from string) {
 		c := &connection{listener: l, from: from}
-		c.hear(log, report{Entry: &entry{Level: slog.LevelWarn, Message: "connection-refused", Values: [][2]string{{"from", from}}}}, newBucket())
+		c.hear(log, report{Entry: &entry{Level: slog.LevelWarn, Message: "connection-refused", Values: [][2]string{{"from", from}}}})
 	}
 	for n := range 1000 {
 		refused(fmt.Sprintf("192.0.2.1:%d", 1024+n))
@@ -29,7 +30,7 @@ func TestRefusalsDoNotFillTheLog(t *testing.T) {
 		t.Errorf("%d lines, not %d of one address and one of another", n, mostRefused)
 	}
 	let := &connection{listener: l, from: "192.0.2.1:9", client: "web"}
-	let.hear(log, report{Entry: &entry{Message: "client-connected"}}, newBucket())
+	let.hear(log, report{Entry: &entry{Message: "client-connected"}})
 	if !strings.Contains(out.String(), "client-connected") {
 		t.Error("a client that was let in is not told of")
 	}

@@ -35,6 +35,7 @@ type Listener struct {
 	counts  counters
 	denied  denials // turned away for their number
 	refused denials // not let in
+	written ledger  // of clients that were
 
 	mu       sync.Mutex // guards what follows
 	running  map[*connection]bool
@@ -50,8 +51,8 @@ const (
 	// expiryCheck is how often certificates are looked at that end soon.
 	expiryCheck = 12 * time.Hour
 
-	// denialsEvery is how often connections are reported that were turned
-	// away for their number.
+	// denialsEvery is how often is reported what was counted: connections that
+	// were turned away for their number, and entries beyond a client's.
 	denialsEvery = 10 * time.Second
 
 	// drainGrace is what a process gets beyond its own patience.
@@ -174,6 +175,7 @@ func (l *Listener) drain() {
 		l.Kill()
 		<-done
 	}
+	l.report()
 	l.Log.Info("drained")
 }
 
@@ -203,12 +205,18 @@ func (l *Listener) look(ctx context.Context) {
 		case <-daily.C:
 			l.warn()
 		case <-often.C:
-			l.denied.report(l.Log, "connections-turned-away", 1)
-			l.refused.report(l.Log, "connections-refused", mostRefused)
+			l.report()
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// report writes together what was not written one by one.
+func (l *Listener) report() {
+	l.denied.report(l.Log, "connections-turned-away", 1)
+	l.refused.report(l.Log, "connections-refused", mostRefused)
+	l.written.report(l.Log, l.config.Load().Limits.Entries)
 }
 
 // warn tells which certificates end soon (field-L9).
