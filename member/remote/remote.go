@@ -143,12 +143,30 @@ func (m *Member) explain(ctx context.Context, what string, err error) error {
 		return fmt.Errorf("%s: %w", m.config.Address, unpinned)
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %s: %w", m.config.Address, what, ctx.Err())
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
 		return fmt.Errorf("%s: %s: no answer within %v: is the address right, and does a firewall let it through?", m.config.Address, what, greetTimeout)
 	case what != "connect" && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)):
 		return fmt.Errorf("%s: %s: the appliance closed the connection: it may have too many of them; its log says why", m.config.Address, what)
 	}
-	return fmt.Errorf("%s: %s: %w", m.config.Address, what, err)
+	return fmt.Errorf("%s: %s: %w%s", m.config.Address, what, err, advice(err))
+}
+
+// advice says what to look at when an appliance is not reached.
+func advice(err error) string {
+	var name *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return ": nothing listens there, or a firewall refuses it: does `oneslot-member listen` run on that host, at this port?"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return ": there is no way to that host: is it up, is the address right, and is the routing of this host?"
+	case errors.As(err, &name) && name.IsNotFound:
+		return ": no host is called so: correct address, or the name service"
+	case errors.As(err, &name):
+		return ": the name service gives no answer: see /etc/resolv.conf, or write address with a number"
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return ": what listens there speaks no TLS, so it is no appliance: is the port right?"
+	}
+	return ""
 }
 
 // settings are read for each connection: certificates are replaced while

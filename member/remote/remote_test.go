@@ -8,8 +8,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -156,7 +158,39 @@ func TestConnectAlwaysEnds(t *testing.T) {
 	gone := mute.config(t)
 	gone.Address = silent.Addr().String()
 	silent.Close()
-	fails(t, t.Context(), gone, "refused")
+	fails(t, t.Context(), gone, "refused: nothing listens there")
 	fails(t, t.Context(), pretend(t, time.Hour, func(*tls.Conn) {}).config(t), "the appliance closed the connection")
 	fails(t, t.Context(), pretend(t, time.Hour, func(c *tls.Conn) { io.WriteString(c, "SSH-2.0-x\n"); wait(c) }).config(t), "no oneslot appliance")
+}
+
+// Why an appliance is not reached comes with what to look at.
+func TestWhatToLookAt(t *testing.T) {
+	c := pretend(t, time.Hour, refuse).config(t)
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	go func() {
+		if conn, err := plain.Accept(); err == nil {
+			io.WriteString(conn, "SSH-2.0-x\r\n")
+			io.Copy(io.Discard, conn)
+		}
+	}()
+	c.Address = plain.Addr().String()
+	fails(t, t.Context(), c, "it is no appliance: is the port right?")
+
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
+	for want, err := range map[string]error{
+		"does `oneslot-member listen` run": dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)),
+		"is it up":                         dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)),
+		"routing of this host":             dial(os.NewSyscallError("connect", syscall.ENETUNREACH)),
+		"does a firewall let it through":   dial(os.NewSyscallError("connect", syscall.ETIMEDOUT)),
+		"no host is called so":             dial(&net.DNSError{Err: "no such host", Name: "x.invalid", IsNotFound: true}),
+		"the name service gives no answer": dial(&net.DNSError{Err: "server misbehaving", Name: "x.invalid", IsTemporary: true}),
+	} {
+		if got := New(c).explain(t.Context(), "connect", err).Error(); !strings.HasPrefix(got, c.Address+": connect: ") || !strings.Contains(got, want) {
+			t.Errorf("got %s; want %q", got, want)
+		}
+	}
 }
