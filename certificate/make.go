@@ -72,6 +72,17 @@ func New(w Wish) (certPEM, keyPEM []byte, cert *x509.Certificate, err error) {
 	return certPEM, keyPEM, cert, err
 }
 
+// Exposed says of a key file that everybody on this host may read it, "" if that is not so
+// or cannot be told. A group may: it is how several accounts share one. Unlike ssh with
+// such a file, nobody is refused for it: that would end a service that works.
+func Exposed(keyFile string) string {
+	info, err := os.Stat(keyFile)
+	if err != nil || info.Mode().Perm()&0o004 == 0 {
+		return ""
+	}
+	return "everybody on this host may read it: chmod o-rwx " + keyFile
+}
+
 // WriteNew makes a certificate and writes the pair. It overwrites nothing: a key
 // that is gone cannot be had back.
 func WriteNew(w Wish, certFile, keyFile string) (*x509.Certificate, error) {

@@ -181,7 +181,7 @@ func (a *application) report(e group.Event) {
 		if e.Again {
 			level = slog.LevelDebug // it only got a login: one event for one change (O3)
 		}
-	case group.MemberDown, group.ObjectNotCopied, group.ChangeMissed:
+	case group.MemberDown, group.ObjectNotCopied, group.ChangeMissed, group.MemberExpires, group.MemberExposed:
 		level = slog.LevelWarn
 	case group.MemberQuarantined, group.JournalUnreadable:
 		level = slog.LevelError

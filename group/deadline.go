@@ -25,7 +25,7 @@ func (g *Group) Deadlines() map[string][]member.Deadline {
 	return all
 }
 
-// warn tells ahead of what ends, when a member is connected and daily from then
+// warn tells ahead of what ends, and what is unsafe, when a member is connected and daily from then
 // on. The keeper calls it.
 func (g *Group) warn(s *seat) {
 	if time.Since(s.warned) < warnEvery {
@@ -36,5 +36,9 @@ func (g *Group) warn(s *seat) {
 			s.warned = time.Now()
 			g.say(MemberExpires, s, nil, d.Warning)
 		}
+	}
+	for _, text := range member.Dangers(s.member) {
+		s.warned = time.Now()
+		g.say(MemberExposed, s, nil, text)
 	}
 }

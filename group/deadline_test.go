@@ -21,13 +21,15 @@ func (ending) Deadlines() []member.Deadline {
 	return []member.Deadline{{What: "certificate", Warning: "ends soon"}, {What: "another"}}
 }
 
+func (ending) Dangers() []string { return []string{"everybody reads its key"} }
+
 // O3, field-L9: the log warns when the member is connected, also when it cannot
 // be, and daily, however often it is connected anew.
 func TestEndsAreWarnedOfDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := fake.New("a", pin)
 		var mu sync.Mutex
-		warnings := 0
+		warnings, dangers := 0, 0
 		options := config.DefaultGroup("g")
 		options.Members = []string{"a"}
 		g := New(options, []member.Member{ending{m}}, wire.GroupView, func(e Event) {
@@ -39,6 +41,9 @@ func TestEndsAreWarnedOfDaily(t *testing.T) {
 					t.Errorf("%+v", e)
 				}
 			}
+			if e.Code == MemberExposed && e.Text == "everybody reads its key" {
+				dangers++
+			}
 		})
 		defer g.Close()
 		g.Start()
@@ -49,8 +54,8 @@ func TestEndsAreWarnedOfDaily(t *testing.T) {
 		time.Sleep(50 * time.Hour)
 		mu.Lock()
 		defer mu.Unlock()
-		if warnings != 3 {
-			t.Errorf("%d warnings in 50 hours", warnings)
+		if warnings != 3 || dangers != 3 {
+			t.Errorf("%d warnings and %d of what is unsafe in 50 hours", warnings, dangers)
 		}
 		if d := g.Deadlines()["a"]; len(d) != 2 {
 			t.Errorf("%+v", d)

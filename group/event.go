@@ -37,6 +37,7 @@ const (
 	ChangeConflict    Code = "change-conflict"
 	JournalUnreadable Code = "journal-unreadable"
 	MemberExpires     Code = "member-expires"
+	MemberExposed     Code = "member-exposed"
 	MemberShort       Code = "member-short"
 )
 

@@ -43,6 +43,15 @@ func Deadlines(m Member) []Deadline {
 	return nil
 }
 
+// Dangers are what is unsafe about a member on this host, and what to do about it. A Member
+// may have a method Dangers() []string; it opens no connection. Files may be read.
+func Dangers(m Member) []string {
+	if d, ok := m.(interface{ Dangers() []string }); ok {
+		return d.Dangers()
+	}
+	return nil
+}
+
 // A Conn is one connection to a member. The token's login is a property of the
 // connection (PKCS#11 2.40, 5.6: login is per application).
 type Conn interface {

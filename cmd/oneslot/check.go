@@ -147,6 +147,7 @@ func printFindings(out io.Writer, kind string, list []finding) {
 type description struct {
 	token     *wire.Description
 	deadlines []member.Deadline // also of one that was not reached
+	dangers   []string
 	err       error
 }
 
@@ -177,7 +178,7 @@ func (d *desk) describe(ctx context.Context, cfg *config.Config, m *config.Membe
 		return description{err: err}
 	}
 	conn, err := connect(ctx, made)
-	said := description{deadlines: member.Deadlines(made)}
+	said := description{deadlines: member.Deadlines(made), dangers: member.Dangers(made)}
 	if err != nil {
 		// The finding says the member's name already.
 		var fault *member.Fault

@@ -65,6 +65,8 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			b.tokens["b"].deadlines = []member.Deadline{{What: "certificate of this client", Warning: "it ended"}}
 			b.tokens["b"].unreachable = errors.New("refused")
 		}, 1, []string{"member b: WRONG\n  wrong: refused\n  note: it ended\n"}},
+		{"key that everybody reads", func(b *bench) { b.tokens["b"].dangers = []string{"the key: chmod"} }, 0,
+			[]string{"member b: right", "\n  note: the key: chmod\nmember c", "all is right"}},
 		{"a member's label begins with the group's", func(b *bench) {
 			b.tokens["b"].Token.Label = good("g-two", "1b").Token.Label
 		}, 1, []string{`an application that asks for a token labelled "g" may get member b ("g-two") alone`}},

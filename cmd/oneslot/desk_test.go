@@ -35,6 +35,7 @@ type token struct {
 	wire.Description
 	unreachable error
 	deadlines   []member.Deadline
+	dangers     []string
 	login       pkcs11.RV
 	join        pkcs11.RV
 }
@@ -71,6 +72,13 @@ func (m *described) Name() string { return m.name }
 func (m *described) Deadlines() []member.Deadline {
 	if t := m.bench.tokens[m.name]; t != nil {
 		return t.deadlines
+	}
+	return nil
+}
+
+func (m *described) Dangers() []string {
+	if t := m.bench.tokens[m.name]; t != nil {
+		return t.dangers
 	}
 	return nil
 }

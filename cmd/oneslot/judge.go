@@ -54,12 +54,15 @@ func methodText(d *wire.Description) string {
 }
 
 // noteDeadlines warns ahead of what ends, without which the member cannot be
-// reached any more: certificates.
+// reached any more: certificates. And it tells what is unsafe on this host.
 func noteDeadlines(f *finding, d description) {
 	for _, end := range d.deadlines {
 		if end.Warning != "" {
 			f.note("%s", end.Warning)
 		}
+	}
+	for _, text := range d.dangers {
+		f.note("%s", text)
 	}
 }
 

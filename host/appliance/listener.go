@@ -231,8 +231,8 @@ func (l *Listener) warn() {
 	}
 	if err := readable(config.Key); err != nil {
 		l.Log.Error("key-unreadable", "reason", mendCertificate(err))
-	} else if err := exposed(config.Key); err != nil {
-		l.Log.Warn("key-exposed", "file", config.Key, "reason", err)
+	} else if text := certificate.Exposed(config.Key); text != "" {
+		l.Log.Warn("key-exposed", "file", config.Key, "reason", text+"; who has read it can pass for this appliance, so make a new one")
 	}
 	for _, t := range config.Tokens {
 		if err := readable(t.Module); err != nil {

@@ -35,15 +35,3 @@ func readTrusted(path string) ([]byte, error) {
 	}
 	return io.ReadAll(file)
 }
-
-// exposed says of a key that everybody on this host may read it.
-func exposed(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if info.Mode().Perm()&0o004 != 0 {
-		return fmt.Errorf("everybody on this host may read it: chmod o-r; who has read it can pass for this appliance, so make a new one")
-	}
-	return nil
-}

@@ -30,3 +30,12 @@ func (m *Member) Deadlines() []member.Deadline {
 	}
 	return all
 }
+
+// Dangers tells of a key that others may read: who has it can pass for this client.
+func (m *Member) Dangers() []string {
+	text := certificate.Exposed(m.config.Key)
+	if text == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("the key %s: %s; who has read it can pass for this client, so make a new one with oneslot cert new", m.config.Key, text)}
+}

@@ -40,3 +40,20 @@ func TestDeadlines(t *testing.T) {
 		t.Errorf("with the next certificate: %+v", d[0])
 	}
 }
+
+// A key that everybody on the host may read is told of; one that a group shares is not.
+func TestAKeyThatEverybodyReadsIsADanger(t *testing.T) {
+	c := pretend(t, time.Hour, refuse).config(t)
+	for mode, want := range map[os.FileMode]int{0o600: 0, 0o640: 0, 0o644: 1, 0o604: 1} {
+		if err := os.Chmod(c.Key, mode); err != nil {
+			t.Fatal(err)
+		}
+		if d := New(c).Dangers(); len(d) != want || want > 0 && !strings.Contains(d[0], "chmod o-rwx "+c.Key) {
+			t.Errorf("mode %v: %q", mode, d)
+		}
+	}
+	os.Remove(c.Key)
+	if d := New(c).Dangers(); d != nil { // connecting says so
+		t.Errorf("no key: %q", d)
+	}
+}
