@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -37,7 +38,7 @@ func (c *listen) Run() error {
 	}
 	out := &logFile{path: config.Log}
 	if err := out.open(); err != nil {
-		return fmt.Errorf("log: %w", err)
+		return fmt.Errorf("log: %w: user number %d, as which this runs, has to write there; or correct log in the configuration", err, os.Getuid())
 	}
 	unlock, err := lockListener(config.Register)
 	if err != nil {
@@ -121,7 +122,16 @@ func listenSocket(address string) (net.Listener, error) {
 	if address == "" {
 		return nil, fmt.Errorf("listen: no address: add listen = \"0.0.0.0:7411\" to the configuration")
 	}
-	return net.Listen("tcp", address)
+	ln, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = fmt.Errorf("%w: another program listens there, an appliance perhaps, or systemd with oneslot-appliance.socket (ss -ltnp shows which)", err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		err = fmt.Errorf("%w: it is no address of this host; 0.0.0.0 stands for all", err)
+	case errors.Is(err, syscall.EACCES):
+		err = fmt.Errorf("%w: ports below 1024 are for root: take another", err)
+	}
+	return ln, err
 }
 
 // notify tells systemd, if it is there (sd_notify(3)).

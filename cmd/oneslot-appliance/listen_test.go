@@ -102,6 +102,28 @@ func TestRegisteringAClient(t *testing.T) {
 	d.holds(d.run(false, "drain", c), "no listener is at work")
 }
 
+// A listener that cannot begin says why, and what to do.
+func TestAListenerThatCannotBegin(t *testing.T) {
+	d := newDesk(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	text, err := os.ReadFile(d.conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ line, by, want string }{
+		{`"127.0.0.1:0"`, fmt.Sprintf("%q", taken.Addr()), "another program listens there"},
+		{`"127.0.0.1:0"`, `"192.0.2.1:7411"`, "it is no address of this host"},
+		{`"log"`, `"nowhere/log"`, "has to write there; or correct log"},
+	} {
+		d.write(strings.Replace(string(text), c.line, c.by, 1))
+		d.holds(d.run(false, "listen", "--config", d.conf), c.want)
+	}
+}
+
 // As under systemd: the socket is handed over, states are told, SIGHUP reads the
 // configuration again, SIGTERM drains.
 func TestListenUnderSystemd(t *testing.T) {

@@ -120,7 +120,7 @@ func LoadConfig(path string) (*Config, error) {
 		return nil, fmt.Errorf("configuration: %w: write it (docs/appliance.md), or say with --config where it is", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("configuration: not read: %w", err)
+		return nil, fmt.Errorf("configuration: not read: %w", advise(err))
 	}
 	c := &Config{Limits: defaultLimits}
 	decoder := toml.NewDecoder(bytes.NewReader(text))

@@ -61,13 +61,9 @@ func (c *Config) ownerByName(cert *x509.Certificate, chain []*x509.Certificate, 
 	if client == nil {
 		return nil, nil
 	}
-	text, err := readTrusted(c.ClientCA)
+	roots, err := c.roots()
 	if err != nil {
-		return nil, fmt.Errorf("client_ca: %w", err)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("client_ca: %s holds no certificate in PEM form", c.ClientCA)
+		return nil, err
 	}
 	between := x509.NewCertPool()
 	for _, k := range chain {
@@ -94,29 +90,66 @@ func named(cert *x509.Certificate, name string) bool {
 	return false
 }
 
-// revoked looks a certificate up in the CRL. A list that cannot be read, is not
-// signed by the issuer, or is out of date, lets nobody in: it might name them.
-func (c *Config) revoked(cert *x509.Certificate, chain []*x509.Certificate, now time.Time) error {
-	if c.CRL == "" {
-		return nil
+// roots are the authorities of clients.
+func (c *Config) roots() (*x509.CertPool, error) {
+	text, err := readTrusted(c.ClientCA)
+	if err != nil {
+		return nil, fmt.Errorf("client_ca: %w", err)
 	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("client_ca: %s holds no certificate in PEM form", c.ClientCA)
+	}
+	return roots, nil
+}
+
+// revocations is the CRL. One that cannot be read or is out of date lets nobody in: it
+// might name them.
+func (c *Config) revocations(now time.Time) (*x509.RevocationList, error) {
 	text, err := os.ReadFile(c.CRL)
 	if err != nil {
-		return fmt.Errorf("crl: %w", err)
+		return nil, fmt.Errorf("crl: %w", err)
 	}
 	if block, _ := pem.Decode(text); block != nil {
 		text = block.Bytes
 	}
 	list, err := x509.ParseRevocationList(text)
+	if err != nil {
+		return nil, fmt.Errorf("crl %s: %w", c.CRL, err)
+	}
+	if !list.NextUpdate.IsZero() && now.After(list.NextUpdate) {
+		return nil, fmt.Errorf("crl %s: it is out of date since %s: fetch a new one", c.CRL, list.NextUpdate.UTC().Format(time.RFC3339))
+	}
+	return list, nil
+}
+
+// authorities says whether clients can be known by the name in their certificate, as far as
+// that can be told before one comes.
+func (c *Config) authorities(now time.Time) error {
+	if c.ClientCA == "" {
+		return nil
+	}
+	_, err := c.roots()
+	if err == nil && c.CRL != "" {
+		_, err = c.revocations(now)
+	}
+	return err
+}
+
+// revoked looks a certificate up in the CRL. One that is not signed by the issuer lets
+// nobody in, either.
+func (c *Config) revoked(cert *x509.Certificate, chain []*x509.Certificate, now time.Time) error {
+	if c.CRL == "" {
+		return nil
+	}
+	list, err := c.revocations(now)
 	switch {
 	case err != nil:
-		return fmt.Errorf("crl %s: %w", c.CRL, err)
+		return err
 	case len(chain) < 2:
 		return errors.New("crl: the certificate is its own authority")
 	case list.CheckSignatureFrom(chain[1]) != nil:
 		return fmt.Errorf("crl %s: it is not signed by the authority that issued the client's certificate", c.CRL)
-	case !list.NextUpdate.IsZero() && now.After(list.NextUpdate):
-		return fmt.Errorf("crl %s: it is out of date since %s: fetch a new one", c.CRL, list.NextUpdate.UTC().Format(time.RFC3339))
 	}
 	for _, entry := range list.RevokedCertificateEntries {
 		if entry.SerialNumber.Cmp(cert.SerialNumber) == 0 {

@@ -5,16 +5,11 @@ package appliance
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"oneslot.dev/oneslot/certificate"
 )
 
 // A Listener accepts connections and starts a process for each.
@@ -217,55 +212,6 @@ func (l *Listener) report() {
 	l.denied.report(l.Log, "connections-turned-away", 1)
 	l.refused.report(l.Log, "connections-refused", mostRefused)
 	l.written.report(l.Log, l.config.Load().Limits.Entries)
-}
-
-// warn tells which certificates end soon (field-L9).
-func (l *Listener) warn() {
-	config := l.config.Load()
-	now := time.Now()
-	cert, err := certificate.Read(config.Certificate)
-	if err != nil {
-		l.Log.Error("certificate-unreadable", "reason", mendCertificate(err))
-	} else if text := certificate.Warning(cert.NotAfter, now); text != "" {
-		l.Log.Warn("certificate-expires", "whose", "appliance", "file", config.Certificate, "when", text)
-	}
-	if err := readable(config.Key); err != nil {
-		l.Log.Error("key-unreadable", "reason", mendCertificate(err))
-	} else if text := certificate.Exposed(config.Key); text != "" {
-		l.Log.Warn("key-exposed", "file", config.Key, "reason", text+"; who has read it can pass for this appliance, so make a new one")
-	}
-	for _, t := range config.Tokens {
-		if err := readable(t.Module); err != nil {
-			l.Log.Error("token-unavailable", "token", t.Name, "reason", fmt.Errorf("module: %w: install it, or correct module in the configuration", err))
-		}
-	}
-	clients, err := Register(config.Register).Clients()
-	if err != nil {
-		l.Log.Error("register-unreadable", "reason", err)
-	}
-	for _, c := range clients {
-		if text := certificate.Warning(c.Expires(), now); text != "" {
-			l.Log.Warn("certificate-expires", "whose", "client "+c.Name, "when", text)
-		}
-	}
-}
-
-// mendCertificate says what to do about a certificate or key that is not there: nobody
-// is let in without.
-func mendCertificate(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: `oneslot-member cert new` makes certificate and key; run it as the user of the appliance", err)
-	}
-	return err
-}
-
-// readable is nil if the file may be read by this process.
-func readable(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 // mostRefused is how many connections of one address that are not let in are told one by
