@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -193,4 +194,20 @@ func TestFoldersAreAtMostTwoDeep(t *testing.T) {
 			t.Errorf("%s: folders are at most two deep", path)
 		}
 	}
+}
+
+// F3: what is kept of a time is kept on the clock that nobody sets (wire.Moment), not as a
+// number of the time of day: setting that would end connections, or keep who is silent.
+func TestNoTimeIsKeptAsTheTimeOfDay(t *testing.T) {
+	number := regexp.MustCompile(`\.Unix(Nano|Milli|Micro)?\(\)|\.Round\(0\)`)
+	sources(t, func(path, text string) {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		for n, line := range strings.Split(text, "\n") {
+			if number.MatchString(line) {
+				t.Errorf("%s:%d: %s", path, n+1, strings.TrimSpace(line))
+			}
+		}
+	})
 }

@@ -64,24 +64,32 @@ func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
 	if view == "" {
 		return
 	}
+	in := make([]byte, 0, 4096)
 	session, err := host.Open(view)
 	var refusal pkcs11.RV
 	switch {
 	case err == nil:
 		defer session.Close()
 	case !errors.As(err, &refusal):
-		unavailable(conn, err)
+		unavailable(&in, conn, err)
 		return
 	}
+	answerSocket(ctx, &in, conn, session, refusal)
+}
+
+// answerSocket answers the messages of one session until there are no more, and then wipes
+// the memory that they came in: whichever way it ends, that may hold a PIN. Without a
+// session the first is answered by the refusal.
+func answerSocket(ctx context.Context, in *[]byte, conn *socket, session HostSession, refusal pkcs11.RV) {
+	defer wipe(in)
 	a := newAnswers(func(p *packet) error {
 		_, err := conn.Write(p.data)
 		return err
 	}, appendFramed)
 	defer a.stop()
 	direct, _ := session.(DirectSession)
-	in := make([]byte, 0, 4096)
 	for {
-		frame, err := readFrame(&in, conn)
+		frame, err := readFrame(in, conn)
 		if err != nil {
 			return
 		}
@@ -102,16 +110,16 @@ func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
 			return
 		}
 		clear(frame) // it may have held a PIN
-		if cap(in) > keptBuffer {
-			in = make([]byte, 0, 4096)
+		if cap(*in) > keptBuffer {
+			*in = make([]byte, 0, 4096)
 		}
-		in = in[:0]
+		*in = (*in)[:0]
 		if direct != nil && plain(calls) {
 			pending, err := conn.direct(direct)
 			if err != nil {
 				return
 			}
-			in = append(in, pending...)
+			*in = append(*in, pending...)
 			clear(pending)
 		}
 	}
@@ -119,12 +127,15 @@ func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
 
 // unavailable answers the first message with why there is no token. It is read
 // first: a socket that closes with something unread loses what was written.
-func unavailable(conn net.Conn, why error) {
-	in := make([]byte, 0, 4096)
-	if _, err := readFrame(&in, conn); err == nil {
+func unavailable(in *[]byte, conn net.Conn, why error) {
+	defer wipe(in)
+	if _, err := readFrame(in, conn); err == nil {
 		conn.Write(appendFramed(nil, func(buf []byte) []byte { return appendUnavailable(buf, why) }))
 	}
 }
+
+// wipe wipes a buffer, also where it is not in use.
+func wipe(buf *[]byte) { clear((*buf)[:cap(*buf)]) }
 
 // readFrame reads a frame into the buffer, where its beginning may be already,
 // and returns it without its length. It is valid until the next.
@@ -146,6 +157,7 @@ func readFrame(in *[]byte, conn net.Conn) ([]byte, error) {
 		if have == cap(*in) {
 			grown := make([]byte, have, min(4+n, 2*cap(*in)))
 			copy(grown, *in)
+			wipe(in)
 			*in = grown
 		}
 		got, err := conn.Read((*in)[have:min(cap(*in), 4+n)])
