@@ -205,6 +205,17 @@ func (v *Survey) plan(row *SurveyObject, copyable bool) {
 	row.CopyTo = []string{}
 }
 
+// Only returns the objects that one member was seen to hold and no other, but for those
+// that it was to have destroyed.
+func (v *Survey) Only(member string) (only []SurveyObject) {
+	for _, o := range v.Objects {
+		if o.On[member] > 0 && len(o.On) == 1 && !slices.Contains(o.DestroyOn, member) {
+			only = append(only, o)
+		}
+	}
+	return only
+}
+
 // pending lists what the journals of the members say.
 func (v *Survey) pending(g *Group, links []*link) {
 	entries, _ := g.journal(links) // a member that cannot tell its own is missing here only

@@ -155,6 +155,16 @@ func TestSync(t *testing.T) {
 			t.Errorf("the destroyed key is on member b %d times", n)
 		}
 	})
+
+	// O1: what only member c holds keeps it in the group, unless that is asked for.
+	out, err := w.Command(w.Program, "group", "remove-member", w.Token, "c", "--pin-from=env:PIN").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "holds 1 objects that no other member does") || !strings.Contains(string(out), `private key, label "local"`) {
+		t.Errorf("member c with a key that is nowhere else: %v\n%s", err, out)
+	}
+	if out := w.oneslot("group", "remove-member", w.Token, "b", "--pin-from=env:PIN"); strings.Contains(out, "not looked") {
+		t.Errorf("member b has nothing of its own: %s", out)
+	}
+	w.oneslot("group", "remove-member", w.Token, "c", "--force")
 }
 
 // H3, K8; field-E3: a key that says to be another one is found out by use.

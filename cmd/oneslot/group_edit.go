@@ -110,17 +110,6 @@ func (c *groupAdd) Run(d *desk) error {
 	})
 }
 
-type groupRemove struct{ memberOf }
-
-func (c *groupRemove) Run(d *desk) error {
-	return c.with(d, func(_ *config.Group, has bool, e *config.Editor) error {
-		if !has {
-			return c.missing()
-		}
-		return errors.Join(e.RemoveFrom(c.Group, "members", c.Member), e.RemoveFrom(c.Group, "standby", c.Member))
-	})
-}
-
 type groupStandby struct{ memberOf }
 
 func (c *groupStandby) Run(d *desk) error {
