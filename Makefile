@@ -5,6 +5,7 @@
 #   make test     everything that has to pass
 #   make check    the same with staticcheck and longer fuzzing
 #   make bench    the Go benchmarks; make bench-network: appliances beside a bare token
+#   make install  what make build made, below PREFIX (/usr/local), for packages in DESTDIR
 #   make deps     install what is missing (Debian packages); demo and test do it
 #   make clean
 
@@ -103,6 +104,26 @@ fuzz:
 		go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null >$(BUILD)/fuzz.log 2>&1 || \
 		{ cat $(BUILD)/fuzz.log; exit 1; }; \
 		echo "ok: $$target, $(FUZZTIME)"; \
+	done
+
+# The module finds the programs in bin beside its lib; the units name where they are. They
+# are not started here, and no configuration is written.
+PREFIX ?= /usr/local
+DESTDIR ?=
+LIBDIR ?= $(PREFIX)/lib
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+DOCDIR ?= $(PREFIX)/share/doc/oneslot
+
+.PHONY: install
+install:
+	@test -x $(BUILD)/oneslot -a -f $(BUILD)/oneslot-pkcs11.so || { echo 'nothing is built: make build' >&2; exit 1; }
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR) $(UNITDIR) $(DOCDIR))
+	install -m 755 $(addprefix $(BUILD)/,oneslot oneslot-member oneslot-appliance) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(BUILD)/oneslot-pkcs11.so $(DESTDIR)$(LIBDIR)
+	install -m 644 docs/*.md README.md CHANGELOG.md SECURITY.md LICENSE $(DESTDIR)$(DOCDIR)
+	for unit in packaging/*.service packaging/*.socket; do \
+		sed -e 's,/usr/bin/oneslot,$(PREFIX)/bin/oneslot,' -e 's,/usr/share/doc/oneslot,$(DOCDIR),' "$$unit" \
+			>"$(DESTDIR)$(UNITDIR)/$${unit##*/}" && chmod 644 "$(DESTDIR)$(UNITDIR)/$${unit##*/}"; \
 	done
 
 bench:

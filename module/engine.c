@@ -55,6 +55,7 @@ static const char *find_program(const struct environment *e)
 	const char *places[] = {
 		environment_get(e, "ONESLOT_ENGINE"),
 		e->beside,
+		e->installed,
 		"/usr/libexec/oneslot/oneslot",
 		"/usr/bin/oneslot",
 	};

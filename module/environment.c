@@ -60,16 +60,16 @@ static char *copy_entry(const char *entry)
 	return strdup(entry);
 }
 
-/* `oneslot` in the folder where this library really lies. */
-static char *find_beside(void)
+/* A program by its path from the folder where this library really lies. */
+static char *find_from_here(const char *program)
 {
-	char real[PATH_MAX], *program;
+	char real[PATH_MAX], *path;
 	Dl_info library;
 
-	if (!dladdr((void *)find_beside, &library) || !realpath(library.dli_fname, real))
+	if (!dladdr((void *)find_from_here, &library) || !realpath(library.dli_fname, real))
 		return strdup("");
 	*strrchr(real, '/') = '\0';
-	return asprintf(&program, "%s/oneslot", real) < 0 ? NULL : program;
+	return asprintf(&path, "%s/%s", real, program) < 0 ? NULL : path;
 }
 
 static void forget(struct environment *e)
@@ -80,6 +80,7 @@ static void forget(struct environment *e)
 		free(*entry);
 	free(e->list);
 	free(e->beside);
+	free(e->installed);
 	free(e);
 }
 
@@ -93,7 +94,7 @@ static size_t count(char *const *list)
 }
 
 /* Copies list, and of more what list does not have. */
-static struct environment *copy(char *const *list, char *const *more, const char *beside)
+static struct environment *copy(char *const *list, char *const *more, const struct environment *before)
 {
 	struct environment *e = calloc(1, sizeof(*e));
 	bool complete = true;
@@ -102,9 +103,11 @@ static struct environment *copy(char *const *list, char *const *more, const char
 	if (!e)
 		return NULL;
 	e->pid = process_id();
-	e->beside = beside ? strdup(beside) : find_beside();
+	/* Looked up once: the path of the library may be relative to a directory since left. */
+	e->beside = before ? strdup(before->beside) : find_from_here("oneslot");
+	e->installed = before ? strdup(before->installed) : find_from_here("../bin/oneslot");
 	e->list = calloc(count(list) + count(more) + 1, sizeof(*e->list));
-	complete = e->beside && e->list;
+	complete = e->beside && e->installed && e->list;
 	for (; complete && list && *list; list++)
 		complete = (e->list[n++] = copy_entry(*list)) != NULL;
 	for (; complete && more && *more; more++)
@@ -131,10 +134,8 @@ const struct environment *environment_now(void)
 {
 	static char *safe[] = { "PATH=/usr/bin:/bin", NULL };
 	char **now = getauxval(AT_SECURE) ? safe : environ;
-	const char *beside = remembered ? remembered->beside : NULL;
 
-	/* The folder is looked up once: the path may be relative to a directory since left. */
 	if (!remembered || remembered->pid == process_id())
-		return replace(&remembered, copy(now, NULL, beside));
-	return replace(&merged, copy(now, remembered->list, beside));
+		return replace(&remembered, copy(now, NULL, remembered));
+	return replace(&merged, copy(now, remembered->list, remembered));
 }

@@ -12,6 +12,7 @@
 struct environment {
 	pid_t pid;	/* the process that had it */
 	char *beside;	/* the program `oneslot` in the module's own folder */
+	char *installed; /* and in bin, where that folder is lib */
 	char **list;	/* as environ */
 };
 
