@@ -45,6 +45,15 @@ func (a *application) VerifyOnce(_ context.Context, c *wire.VerifyOnce) pkcs11.R
 	return a.once(c, c.Session, verifying, c.Mechanism, c.Key, &call, c.Data.Data, nil)
 }
 
+// EncryptOnce is C_EncryptInit and C_Encrypt, of a mechanism that returns nothing in its
+// parameter.
+func (a *application) EncryptOnce(_ context.Context, c *wire.EncryptOnce) pkcs11.RV {
+	call := wire.Encrypt{Session: c.Session, Data: c.Data, EncryptedRoom: c.EncryptedRoom}
+	rv := a.once(c, c.Session, encrypting, c.Mechanism, c.Key, &call, c.Data.Data, &output{c.EncryptedRoom, &call.Encrypted})
+	c.Encrypted = call.Encrypted
+	return rv
+}
+
 // DecryptOnce is C_DecryptInit and C_Decrypt.
 func (a *application) DecryptOnce(_ context.Context, c *wire.DecryptOnce) pkcs11.RV {
 	call := wire.Decrypt{Session: c.Session, Encrypted: c.Encrypted, DataRoom: c.DataRoom}

@@ -4,6 +4,7 @@
 #include "calls_gen.h"
 #include "clock.h"
 #include "process.h"
+#include "repeat.h"
 
 #include <string.h>
 
@@ -14,8 +15,8 @@ static const struct kind {
 	{ CALL_C_SIGN_INIT, CALL_C_SIGN, CALL_X_SIGN_ONCE },
 	{ CALL_C_VERIFY_INIT, CALL_C_VERIFY, CALL_X_VERIFY_ONCE },
 	{ CALL_C_DECRYPT_INIT, CALL_C_DECRYPT, CALL_X_DECRYPT_ONCE },
+	{ CALL_C_ENCRYPT_INIT, CALL_C_ENCRYPT, CALL_X_ENCRYPT_ONCE },
 	{ CALL_C_DIGEST_INIT, CALL_C_DIGEST, CALL_X_DIGEST_ONCE },
-	/* Not C_EncryptInit, which returns the IV that a token chose. */
 };
 
 /* By either of its functions. NULL: none is put off. */
@@ -136,7 +137,8 @@ static CK_RV carry_out(struct call *c, struct session *s, struct beginning *b)
 
 	call_start(&init, c->connection, b->number);
 	put_raw(&init, b->args, b->length);
-	call_send(&init);
+	if (call_send(&init) && init.number == CALL_C_ENCRYPT_INIT)
+		get_returned(&init);	/* nothing */
 	call_check(&init);
 	connection_wipe(c->connection);
 	explicit_bzero(b->args, b->length);
@@ -279,6 +281,7 @@ bool operation_put_off(struct call *c)
 {
 	struct part *p = &c->part;
 	struct session *s = p->session;
+	const bool returns = c->back.first || c->back.keys;	/* an IV that the token chose, perhaps */
 	const uint8_t *args;
 	size_t length;
 	bool off = false;
@@ -288,16 +291,16 @@ bool operation_put_off(struct call *c)
 	args = call_arguments(c, &length);
 	pthread_mutex_lock(&s->mutex);
 	if (s->handle == p->handle && !s->crowded) {
-		off = s->state == ENDED && s->number == c->number && s->length == length &&
-		      !memcmp(s->beginning, args, length) &&
-		      s->era == atomic_load(&p->all->era);
+		off = s->state == ENDED && s->number == c->number && !returns &&
+		      s->length == length && init_repeats(s->beginning, args, length) && s->era == atomic_load(&p->all->era);
 		if (off) {
+			memcpy(s->beginning, args, length);
 			s->state = PUT_OFF;
 			atomic_fetch_add(&p->all->put_off, 1);
 		} else {
 			s->state = NOTHING;
 			explicit_bzero(s->beginning, s->length);
-			s->length = length <= BEGINNING_MAX ? length : 0;
+			s->length = length <= BEGINNING_MAX && !returns ? length : 0;
 			memcpy(s->beginning, args, s->length);
 			s->number = c->number;
 			s->era = p->era;

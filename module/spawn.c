@@ -81,7 +81,8 @@ static void reset_signals(void)
  * Go's monitor thread wakes up every 20 us while there is work, to see whether a thread
  * is stuck in a system call; the kernel makes 70 of it. In the engine none is for long:
  * with this slack it costs a tenth less processor's time up to the first signature.
- * Timers of the engine may be as late. Members take it back (host/cryptoki/slack.c).
+ * Timers of the engine may be as late. Members inherit it, but for the threads that run
+ * a vendor's library (host/cryptoki/slack.c).
  */
 #define ENGINE_SLACK_NS 1000000ul
 

@@ -90,6 +90,7 @@ const (
 	NumberVerifyOnce          Number = 1003
 	NumberDecryptOnce         Number = 1004
 	NumberDigestOnce          Number = 1005
+	NumberEncryptOnce         Number = 1006
 	NumberDescribe            Number = 1010
 	NumberProbe               Number = 1011
 	NumberFind                Number = 1012
@@ -183,6 +184,7 @@ var names = map[Number]string{
 	1003: "X_VerifyOnce",
 	1004: "X_DecryptOnce",
 	1005: "X_DigestOnce",
+	1006: "X_EncryptOnce",
 	1010: "X_Describe",
 	1011: "X_Probe",
 	1012: "X_Find",
@@ -276,6 +278,7 @@ var classes = map[Number]Class{
 	1003: Use,
 	1004: Use,
 	1005: Use,
+	1006: Use,
 	1010: Ask,
 	1011: Ask,
 	1012: Ask,
@@ -435,6 +438,8 @@ func New(n Number) Call {
 		return new(DecryptOnce)
 	case 1005:
 		return new(DigestOnce)
+	case 1006:
+		return new(EncryptOnce)
 	case 1010:
 		return new(Describe)
 	case 1011:
@@ -873,6 +878,7 @@ type Once interface {
 	VerifyOnce(context.Context, *VerifyOnce) pkcs11.RV
 	DecryptOnce(context.Context, *DecryptOnce) pkcs11.RV
 	DigestOnce(context.Context, *DigestOnce) pkcs11.RV
+	EncryptOnce(context.Context, *EncryptOnce) pkcs11.RV
 }
 
 // DispatchOnce has h answer the call, and sets its RV. False: the call is not h's to answer.
@@ -886,6 +892,8 @@ func DispatchOnce(ctx context.Context, h Once, call Call) bool {
 		c.RV = h.DecryptOnce(ctx, c)
 	case *DigestOnce:
 		c.RV = h.DigestOnce(ctx, c)
+	case *EncryptOnce:
+		c.RV = h.EncryptOnce(ctx, c)
 	default:
 		return false
 	}
@@ -906,6 +914,9 @@ func (NoOnce) DecryptOnce(context.Context, *DecryptOnce) pkcs11.RV {
 	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
 }
 func (NoOnce) DigestOnce(context.Context, *DigestOnce) pkcs11.RV {
+	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
+}
+func (NoOnce) EncryptOnce(context.Context, *EncryptOnce) pkcs11.RV {
 	return pkcs11.CKR_FUNCTION_NOT_SUPPORTED
 }
 
@@ -3021,6 +3032,43 @@ func (c *DigestOnce) decodeArgs(x *Decoder) {
 
 func (c *DigestOnce) decodeReply(x *Decoder) {
 	c.Digest = x.Bytes()
+}
+
+// EncryptOnce is X_EncryptOnce, its arguments and its reply.
+type EncryptOnce struct {
+	Answer
+	Session       uint64
+	Mechanism     pkcs11.Mechanism
+	Key           uint64
+	Data          Bytes
+	EncryptedRoom Room
+	Encrypted     Bytes
+}
+
+func (*EncryptOnce) Number() Number { return 1006 }
+
+func (c *EncryptOnce) encodeArgs(x *Encoder) {
+	x.Ulong(c.Session)
+	x.Mechanism(c.Mechanism)
+	x.Ulong(c.Key)
+	x.Bytes(c.Data)
+	x.Room(c.EncryptedRoom)
+}
+
+func (c *EncryptOnce) encodeReply(x *Encoder) {
+	x.Bytes(c.Encrypted)
+}
+
+func (c *EncryptOnce) decodeArgs(x *Decoder) {
+	c.Session = x.Ulong()
+	c.Mechanism = x.Mechanism()
+	c.Key = x.Ulong()
+	c.Data = x.Bytes()
+	c.EncryptedRoom = x.Room()
+}
+
+func (c *EncryptOnce) decodeReply(x *Decoder) {
+	c.Encrypted = x.Bytes()
 }
 
 // Describe is X_Describe, its arguments and its reply.

@@ -11,12 +11,14 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// startConfined starts a process that has given up the way to new privileges. A thread
-// gives it up for itself and what it starts, and a process has several before it runs a
+// startConfined starts a process that has given up the way to new privileges, and whose
+// timers may be late (host/cryptoki/slack.c). A thread
+// settles both for itself and what it starts, and a process has several before it runs a
 // line of ours: so it is a thread of the listener, which ends then, that does it.
 func startConfined(command *exec.Cmd) error {
 	started := make(chan error)
@@ -24,12 +26,19 @@ func startConfined(command *exec.Cmd) error {
 		runtime.LockOSThread() // and never unlocks: the thread ends with this function
 		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		if err == nil {
+			err = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(lateTimers), 0, 0, 0)
+		}
+		if err == nil {
 			err = command.Start()
 		}
 		started <- err
 	}()
 	return <-started
 }
+
+// lateTimers is by how much the timers of a connection's process may be late: 1 ms, as
+// those of an engine and its members.
+const lateTimers = time.Millisecond
 
 // becomeUser gives up the privileges of root, if a user is named. Who did not give up
 // the way to new ones goes no further.

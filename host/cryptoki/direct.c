@@ -176,6 +176,7 @@ enum oneslot_end oneslot_direct_serve(struct oneslot_direct *d, int from, int to
 {
         enum oneslot_end end;
 
+        oneslot_on_time();
         pthread_mutex_lock(&d->sending);
         d->to = to;
         pthread_mutex_unlock(&d->sending);

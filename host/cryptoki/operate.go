@@ -37,6 +37,7 @@ func (s *Session) through(f C.fn_in_out, b wire.Bytes, room wire.Room) (wire.Byt
 	if !ok {
 		return wire.Bytes{}, pkcs11.CKR_ARGUMENTS_BAD
 	}
+	defer pace()
 	return s.output(room, int(n), func(out *C.CK_BYTE) C.CK_RV {
 		return C.oneslot_in_out(f, s.handle, in, n, out, s.length)
 	})

@@ -10,6 +10,7 @@
 
 CK_FUNCTION_LIST *oneslot_load(const char *path, char **reason)
 {
+        oneslot_on_time();
         /* RTLD_LOCAL: two vendors' copies of one library must not meet. */
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!handle) {
@@ -43,11 +44,16 @@ CK_RV oneslot_initialize(CK_FUNCTION_LIST *f, char *reserved)
         memset(&a, 0, sizeof a);
         a.args.flags = CKF_OS_LOCKING_OK;
         a.args.pReserved = (void *)reserved;
+        oneslot_on_time();
         return f->C_Initialize ? f->C_Initialize(&a) : CKR_FUNCTION_NOT_SUPPORTED;
 }
 
 /* CALL calls through the list; vendors leave out what they do not have. */
-#define CALL(name, ...) return f->name ? f->name(__VA_ARGS__) : CKR_FUNCTION_NOT_SUPPORTED
+#define CALL(name, ...)                                                          \
+        do {                                                                    \
+                oneslot_on_time();                                              \
+                return f->name ? f->name(__VA_ARGS__) : CKR_FUNCTION_NOT_SUPPORTED; \
+        } while (0)
 
 CK_RV oneslot_finalize(CK_FUNCTION_LIST *f) { CALL(C_Finalize, NULL); }
 
@@ -177,12 +183,15 @@ CK_RV oneslot_derive(CK_FUNCTION_LIST *f, hs s, CK_MECHANISM *m, CK_OBJECT_HANDL
 }
 
 /* THROUGH is CALL for a function that the caller chose. */
-#define THROUGH(...) return f ? f(__VA_ARGS__) : CKR_FUNCTION_NOT_SUPPORTED
+#define THROUGH(...)                                               \
+        do {                                                      \
+                oneslot_on_time();                                \
+                return f ? f(__VA_ARGS__) : CKR_FUNCTION_NOT_SUPPORTED; \
+        } while (0)
 
 CK_RV oneslot_session(fn_session f, hs s) { THROUGH(s); }
 CK_RV oneslot_in(fn_in f, hs s, CK_BYTE *in, CK_ULONG n) { THROUGH(s, in, n); }
 CK_RV oneslot_out(fn_out f, hs s, CK_BYTE *out, CK_ULONG *n) { THROUGH(s, out, n); }
-CK_RV oneslot_in_out(fn_in_out f, hs s, CK_BYTE *in, CK_ULONG n, CK_BYTE *out, CK_ULONG *m) { THROUGH(s, in, n, out, m); }
 CK_RV oneslot_in_in(fn_in_in f, hs s, CK_BYTE *in, CK_ULONG n, CK_BYTE *in2, CK_ULONG m) { THROUGH(s, in, n, in2, m); }
 CK_RV oneslot_init(fn_init f, hs s, CK_MECHANISM *m, CK_OBJECT_HANDLE key) { THROUGH(s, m, key); }
 CK_RV oneslot_object(fn_object f, hs s, CK_OBJECT_HANDLE o) { THROUGH(s, o); }

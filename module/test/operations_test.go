@@ -74,6 +74,8 @@ func (o *operationsEngine) answer(call wire.Call) {
 		c.Digest = some(c.DigestRoom)
 	case *wire.Encrypt:
 		c.Encrypted = some(c.EncryptedRoom)
+	case *wire.EncryptOnce:
+		c.Encrypted = some(c.EncryptedRoom)
 	case *wire.GenerateRandom:
 		c.Random = wire.Data([]byte("rnd"))
 	}

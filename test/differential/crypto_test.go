@@ -11,8 +11,9 @@ import (
 )
 
 var (
-	iv  = []byte("0123456789abcdef")
-	gcm = mechanism{kind: pkcs11.CKM_AES_GCM, param: fields(0, 12, 96, 0, 5, 128), pointees: map[int][]byte{0: iv[:12], 24: []byte("extra")}}
+	iv      = []byte("0123456789abcdef")
+	otherIV = []byte("fedcba9876543210")
+	gcm     = mechanism{kind: pkcs11.CKM_AES_GCM, param: fields(0, 12, 96, 0, 5, 128), pointees: map[int][]byte{0: iv[:12], 24: []byte("extra")}}
 )
 
 func fields(v ...uint64) []byte {
@@ -33,7 +34,7 @@ var suites = map[string][]mechanism{
 		{kind: pkcs11.CKM_SHA256}, {kind: pkcs11.CKM_SHA256_RSA_PKCS_PSS}, {kind: 0x80000001},
 	},
 	"Encrypt": {
-		{kind: pkcs11.CKM_AES_ECB}, {kind: pkcs11.CKM_AES_CBC, param: iv}, {kind: pkcs11.CKM_AES_CBC_PAD, param: iv}, {kind: pkcs11.CKM_AES_CBC_PAD, param: iv},
+		{kind: pkcs11.CKM_AES_ECB}, {kind: pkcs11.CKM_AES_CBC, param: iv}, {kind: pkcs11.CKM_AES_CBC_PAD, param: iv}, {kind: pkcs11.CKM_AES_CBC_PAD, param: iv}, {kind: pkcs11.CKM_AES_CBC_PAD, param: otherIV},
 		{kind: pkcs11.CKM_AES_CTR, param: append(ulong(128), iv...)}, gcm, {kind: pkcs11.CKM_RSA_PKCS},
 		{kind: pkcs11.CKM_RSA_PKCS_OAEP, param: fields(uint64(pkcs11.CKM_SHA_1), pkcs11.CKG_MGF1_SHA1, 1, 0, 0)},
 		{kind: pkcs11.CKM_AES_CBC}, {kind: pkcs11.CKM_AES_CBC, param: iv[:5]}, {kind: pkcs11.CKM_SHA256},

@@ -85,7 +85,11 @@ static void kinds(void)
 {
 	CK_MECHANISM digest = { CKM_SHA256, NULL, 0 };
 	CK_BYTE iv[16] = { 0 };
-	CK_MECHANISM cbc = { CKM_AES_CBC, iv, sizeof(iv) };
+	CK_MECHANISM cbc = { CKM_AES_CBC, iv, sizeof(iv) }, ecb = { CKM_AES_ECB, NULL, 0 };
+	CK_AES_CTR_PARAMS counter = { .ulCounterBits = 32 };
+	CK_MECHANISM ctr = { CKM_AES_CTR, &counter, sizeof(counter) };
+	CK_GCM_PARAMS chosen = { .iv_ptr = iv, .iv_len = 12, .iv_bits = 96, .tag_bits = 128 };
+	CK_MECHANISM gcm = { CKM_AES_GCM, &chosen, sizeof(chosen) };
 
 	expect("C_VerifyInit C_Verify X_VerifyOnce");
 	for (int i = 0; i < 2; i++) {
@@ -104,18 +108,40 @@ static void kinds(void)
 		n = sizeof(out);
 		RETURNS(CKR_OK, p11->C_Digest(S, out, 4, out, &n));
 	}
-	/* Its Init returns something, and so is never put off. */
-	expect("C_EncryptInit C_Encrypt C_EncryptInit C_Encrypt");
+	expect("C_EncryptInit C_Encrypt X_EncryptOnce");
 	for (int i = 0; i < 2; i++) {
-		RETURNS(CKR_OK, p11->C_EncryptInit(S, &pkcs, KEY));
+		RETURNS(CKR_OK, p11->C_EncryptInit(S, &ecb, KEY));
 		n = sizeof(out);
 		RETURNS(CKR_OK, p11->C_Encrypt(S, out, 4, out, &n));
 	}
-	/* Another parameter is another Init. */
+	/* A token may choose the IV, which the Init returns: it is never put off, nor is
+	 * the one before it. */
+	expect("C_EncryptInit C_Encrypt C_EncryptInit C_Encrypt C_EncryptInit C_Encrypt");
+	for (int i = 0; i < 3; i++) {
+		RETURNS(CKR_OK, p11->C_EncryptInit(S, i < 2 ? &gcm : &ecb, KEY));
+		n = sizeof(out);
+		RETURNS(CKR_OK, p11->C_Encrypt(S, out, 4, out, &n));
+	}
+	/* One IV is as good as another, of the same length ... */
+	expect("C_EncryptInit C_Encrypt X_EncryptOnce X_EncryptOnce C_EncryptInit C_Encrypt "
+	       "C_DecryptInit C_Decrypt X_DecryptOnce C_DecryptInit C_Decrypt");
+	for (int i = 0; i < 7; i++) {
+		iv[0] = (CK_BYTE)(0x70 + i);
+		cbc.ulParameterLen = i == 3 ? 8 : sizeof(iv);
+		n = sizeof(out);
+		if (i < 4) {
+			RETURNS(CKR_OK, p11->C_EncryptInit(S, &cbc, KEY));
+			RETURNS(CKR_OK, p11->C_Encrypt(S, out, 4, out, &n));
+		} else {
+			RETURNS(CKR_OK, p11->C_DecryptInit(S, &cbc, i < 6 ? KEY : OTHER_KEY));
+			RETURNS(CKR_OK, p11->C_Decrypt(S, out, 4, out, &n));
+		}
+	}
+	/* ... but of no other parameter: another one is another Init. */
 	expect("C_DecryptInit C_Decrypt X_DecryptOnce C_DecryptInit C_Decrypt");
 	for (int i = 0; i < 3; i++) {
-		iv[0] = i == 2;
-		RETURNS(CKR_OK, p11->C_DecryptInit(S, &cbc, KEY));
+		counter.cb[0] = i == 2;
+		RETURNS(CKR_OK, p11->C_DecryptInit(S, &ctr, KEY));
 		n = sizeof(out);
 		RETURNS(CKR_OK, p11->C_Decrypt(S, out, 4, out, &n));
 	}
