@@ -101,6 +101,7 @@ const allAtOnce = 256
 
 // FindAll is a whole search, from C_FindObjectsInit to C_FindObjectsFinal.
 func (s *Session) FindAll(template pkcs11.Template) (all []uint64, rv pkcs11.RV) {
+	pace()
 	s.arena.reset()
 	t, n, rv := s.template(template)
 	if rv != pkcs11.CKR_OK {

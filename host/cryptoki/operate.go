@@ -14,6 +14,7 @@ import (
 
 // start runs a function that begins an operation.
 func (s *Session) start(f C.fn_init, m pkcs11.Mechanism, key uint64) pkcs11.RV {
+	pace()
 	s.arena.reset()
 	mechanism, rv := s.mechanism(m)
 	if rv != pkcs11.CKR_OK {
@@ -24,6 +25,7 @@ func (s *Session) start(f C.fn_init, m pkcs11.Mechanism, key uint64) pkcs11.RV {
 
 // feed runs a function that takes a byte string.
 func (s *Session) feed(f C.fn_in, b wire.Bytes) pkcs11.RV {
+	pace()
 	in, n, ok := input(b)
 	if !ok {
 		return pkcs11.CKR_ARGUMENTS_BAD
@@ -33,11 +35,11 @@ func (s *Session) feed(f C.fn_in, b wire.Bytes) pkcs11.RV {
 
 // through runs a function that turns a byte string into another.
 func (s *Session) through(f C.fn_in_out, b wire.Bytes, room wire.Room) (wire.Bytes, pkcs11.RV) {
+	pace()
 	in, n, ok := input(b)
 	if !ok {
 		return wire.Bytes{}, pkcs11.CKR_ARGUMENTS_BAD
 	}
-	defer pace()
 	return s.output(room, int(n), func(out *C.CK_BYTE) C.CK_RV {
 		return C.oneslot_in_out(f, s.handle, in, n, out, s.length)
 	})
@@ -45,6 +47,7 @@ func (s *Session) through(f C.fn_in_out, b wire.Bytes, room wire.Room) (wire.Byt
 
 // finish runs a function that only gives out.
 func (s *Session) finish(f C.fn_out, room wire.Room) (wire.Bytes, pkcs11.RV) {
+	pace()
 	return s.output(room, 0, func(out *C.CK_BYTE) C.CK_RV {
 		return C.oneslot_out(f, s.handle, out, s.length)
 	})

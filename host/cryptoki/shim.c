@@ -48,12 +48,22 @@ CK_RV oneslot_initialize(CK_FUNCTION_LIST *f, char *reserved)
         return f->C_Initialize ? f->C_Initialize(&a) : CKR_FUNCTION_NOT_SUPPORTED;
 }
 
-/* CALL calls through the list; vendors leave out what they do not have. */
-#define CALL(name, ...)                                                          \
-        do {                                                                    \
-                oneslot_on_time();                                              \
-                return f->name ? f->name(__VA_ARGS__) : CKR_FUNCTION_NOT_SUPPORTED; \
+/* VENDOR calls the library; vendors leave out what they do not have. */
+#define VENDOR(function, ...)                             \
+        do {                                              \
+                long entered;                             \
+                CK_RV result;                             \
+                if (!(function))                          \
+                        return CKR_FUNCTION_NOT_SUPPORTED; \
+                entered = oneslot_enter();                \
+                result = (function)(__VA_ARGS__);         \
+                oneslot_leave(entered);                   \
+                return result;                            \
         } while (0)
+
+/* CALL calls through the list, THROUGH a function that the caller chose. */
+#define CALL(name, ...) VENDOR(f->name, __VA_ARGS__)
+#define THROUGH(...) VENDOR(f, __VA_ARGS__)
 
 CK_RV oneslot_finalize(CK_FUNCTION_LIST *f) { CALL(C_Finalize, NULL); }
 
@@ -182,16 +192,10 @@ CK_RV oneslot_derive(CK_FUNCTION_LIST *f, hs s, CK_MECHANISM *m, CK_OBJECT_HANDL
         CALL(C_DeriveKey, s, m, base, t, n, o);
 }
 
-/* THROUGH is CALL for a function that the caller chose. */
-#define THROUGH(...)                                               \
-        do {                                                      \
-                oneslot_on_time();                                \
-                return f ? f(__VA_ARGS__) : CKR_FUNCTION_NOT_SUPPORTED; \
-        } while (0)
-
 CK_RV oneslot_session(fn_session f, hs s) { THROUGH(s); }
 CK_RV oneslot_in(fn_in f, hs s, CK_BYTE *in, CK_ULONG n) { THROUGH(s, in, n); }
 CK_RV oneslot_out(fn_out f, hs s, CK_BYTE *out, CK_ULONG *n) { THROUGH(s, out, n); }
+CK_RV oneslot_in_out(fn_in_out f, hs s, CK_BYTE *in, CK_ULONG n, CK_BYTE *out, CK_ULONG *m) { THROUGH(s, in, n, out, m); }
 CK_RV oneslot_in_in(fn_in_in f, hs s, CK_BYTE *in, CK_ULONG n, CK_BYTE *in2, CK_ULONG m) { THROUGH(s, in, n, in2, m); }
 CK_RV oneslot_init(fn_init f, hs s, CK_MECHANISM *m, CK_OBJECT_HANDLE key) { THROUGH(s, m, key); }
 CK_RV oneslot_object(fn_object f, hs s, CK_OBJECT_HANDLE o) { THROUGH(s, o); }

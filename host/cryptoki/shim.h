@@ -24,6 +24,12 @@ typedef CK_RV (*fn_attributes)(hs, CK_OBJECT_HANDLE, CK_ATTRIBUTE *, CK_ULONG);
 /* In slack.c: before a thread calls the vendor's library for the first time. */
 void oneslot_on_time(void);
 
+/* In pace.c: around a call of the library. What enter returns is for leave. */
+long oneslot_enter(void);
+void oneslot_leave(long entered);
+/* Not 0: the library waits in many of its calls. */
+extern atomic_uint oneslot_waits;
+
 /* Opens the module and fetches its list. On failure returns NULL, and *reason
  * is a text that the caller frees. */
 CK_FUNCTION_LIST *oneslot_load(const char *path, char **reason);
@@ -68,13 +74,10 @@ CK_RV oneslot_derive(CK_FUNCTION_LIST *f, hs s, CK_MECHANISM *m, CK_OBJECT_HANDL
 CK_RV oneslot_session(fn_session f, hs s);
 CK_RV oneslot_in(fn_in f, hs s, CK_BYTE *in, CK_ULONG n);
 CK_RV oneslot_out(fn_out f, hs s, CK_BYTE *out, CK_ULONG *n);
+CK_RV oneslot_in_out(fn_in_out f, hs s, CK_BYTE *in, CK_ULONG n, CK_BYTE *out, CK_ULONG *m);
 CK_RV oneslot_in_in(fn_in_in f, hs s, CK_BYTE *in, CK_ULONG n, CK_BYTE *in2, CK_ULONG m);
 CK_RV oneslot_init(fn_init f, hs s, CK_MECHANISM *m, CK_OBJECT_HANDLE key);
 CK_RV oneslot_object(fn_object f, hs s, CK_OBJECT_HANDLE o);
 CK_RV oneslot_attributes(fn_attributes f, hs s, CK_OBJECT_HANDLE o, CK_ATTRIBUTE *t, CK_ULONG n);
-
-/* In pace.c. Not 0: the library waits in most of these calls. */
-extern atomic_uint oneslot_waits;
-CK_RV oneslot_in_out(fn_in_out f, hs s, CK_BYTE *in, CK_ULONG n, CK_BYTE *out, CK_ULONG *m);
 
 #endif
