@@ -112,7 +112,8 @@ func (g *Group) Start() {
 	}
 }
 
-// Close ends every connection and call, and waits until nothing is left.
+// Close ends every connection and call, and waits until nothing is left but what
+// vendors' modules are at, which they may finish (member.Leave).
 func (g *Group) Close() {
 	g.stop()
 	g.mu.Lock()

@@ -77,9 +77,9 @@ func (g *Group) connect(s *seat) (*link, error) {
 	epoch := g.epochs
 	seen := s.serial
 	g.mu.Unlock()
-	l, err := newLink(s, conn, epoch, g.viewOf())
+	l, err := g.newLink(s, conn, epoch)
 	if err != nil {
-		conn.Close()
+		l.close()
 		return nil, err
 	}
 	about := conn.Token()

@@ -15,6 +15,7 @@ import (
 // A link is a connection to a member, from its making to its end: one epoch.
 // Handles of the member's objects mean nothing beyond it (rule H2).
 type link struct {
+	group *Group
 	seat  *seat
 	conn  member.Conn
 	epoch uint64 // unique within the group
@@ -42,10 +43,10 @@ type link struct {
 	idle []member.Session
 }
 
-func newLink(s *seat, conn member.Conn, epoch uint64, view wire.View) (*link, error) {
-	l := &link{seat: s, conn: conn, epoch: epoch, view: view, turn: make(chan struct{}, 1)}
+func (g *Group) newLink(s *seat, conn member.Conn, epoch uint64) (*link, error) {
+	l := &link{group: g, seat: s, conn: conn, epoch: epoch, view: g.viewOf(), turn: make(chan struct{}, 1)}
 	var err error
-	l.anchor, err = conn.Open(view)
+	l.anchor, err = conn.Open(l.view)
 	return l, err
 }
 
@@ -129,5 +130,15 @@ func (l *link) background(ctx context.Context, limits member.Limits, calls ...wi
 	return l.anchor.Do(ctx, limits, calls...)
 }
 
-// close ends the connection and every call on it.
-func (l *link) close() { l.conn.Close() }
+// close gives the connection up and ends every call on it. Where the group is closed
+// nothing needs to be wrong with the member: it may be in the middle of a login.
+func (l *link) close() {
+	if l.group.ctx.Err() != nil {
+		l.leave()
+	} else {
+		l.conn.Close()
+	}
+}
+
+// leave ends the connection to a member that nothing is wrong with.
+func (l *link) leave() { member.Leave(l.conn) }

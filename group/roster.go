@@ -325,7 +325,7 @@ func Forget(ctx context.Context, options config.Group, members []member.Member, 
 	for _, s := range g.seats {
 		l, _, err := g.lookAt(ctx, s, pin, nil)
 		if l != nil {
-			defer l.close()
+			defer l.leave()
 		}
 		switch {
 		case errors.As(err, new(*mismatch)):

@@ -79,7 +79,11 @@ func (g *Group) part(l *link, left State, cause error) {
 		s.link, s.login, s.sole = nil, 0, nil
 	}
 	g.mu.Unlock()
-	l.close()
+	if cause == errDrained || cause == errLeft {
+		l.leave()
+	} else {
+		l.close()
+	}
 	if current {
 		g.report(event)
 	}

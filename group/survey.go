@@ -89,7 +89,7 @@ func Look(ctx context.Context, options config.Group, members []member.Member, pi
 			}
 		}
 		if l != nil {
-			defer l.close()
+			defer l.leave()
 		}
 		survey.Members = append(survey.Members, row)
 	}
@@ -130,9 +130,9 @@ func (g *Group) lookAt(ctx context.Context, s *seat, pin pkcs11.PIN, wrong error
 	}
 	about := conn.Token()
 	s.serial = pkcs11.Unpad(about.Token.Serial[:])
-	l, err := newLink(s, conn, uint64(s.index)+1, g.viewOf())
+	l, err := g.newLink(s, conn, uint64(s.index)+1)
 	if err != nil {
-		conn.Close()
+		l.leave()
 		return nil, nil, err
 	}
 	g.mu.Lock()

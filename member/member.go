@@ -70,11 +70,23 @@ type Conn interface {
 	Err() error
 
 	// A Conn may have a method Draining() <-chan struct{}, closed when the
-	// member asks for its work to be taken elsewhere (rule N4).
+	// member asks for its work to be taken elsewhere (rule N4), and a method
+	// Leave(), which is for those that Leave tells of.
 
 	// Close ends the connection at once, together with every call under way
 	// on it, whatever the member is doing. It may be called more than once.
 	Close()
+}
+
+// Leave ends a connection as Close, at once, but not because anything is wrong with the
+// member: a process that serves it alone may finish what its vendor's module is at, and is
+// not killed in the middle of that. Nobody waits for it.
+func Leave(c Conn) {
+	if l, ok := c.(interface{ Leave() }); ok {
+		l.Leave()
+	} else {
+		c.Close()
+	}
 }
 
 // A Session is a session on the member's token. It serves one caller at a time.

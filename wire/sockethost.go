@@ -15,8 +15,15 @@ import (
 )
 
 // ServeSockets answers an engine on the same host until its first connection
-// ends. Each message on it brings the socket of a new session.
+// ends. Each message on it brings the socket of a new session. What the vendor's module
+// is at then it finishes first, within LastCalls.
 func ServeSockets(control *net.UnixConn, host Host) error {
+	return serveSockets(control, host, LastCalls)
+}
+
+func serveSockets(control *net.UnixConn, host Host, patience time.Duration) error {
+	underway := new(Underway)
+	defer underway.Finish(patience)
 	defer control.Close()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -34,7 +41,7 @@ func ServeSockets(control *net.UnixConn, host Host) error {
 		if err != nil {
 			return err
 		}
-		go serveSocket(ctx, conn, host, view[0])
+		go serveSocket(ctx, conn, host, view[0], underway)
 	}
 }
 
@@ -53,7 +60,7 @@ func passed(oob []byte) (*socket, error) {
 
 // serveSocket answers the messages of one session. A frame that breaks the
 // protocol ends the session, and nothing else.
-func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
+func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte, underway *Underway) {
 	defer conn.Close()
 	view := View("")
 	for v, b := range viewBytes {
@@ -65,7 +72,11 @@ func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
 		return
 	}
 	in := make([]byte, 0, 4096)
+	if !underway.Begin() {
+		return
+	}
 	session, err := host.Open(view)
+	underway.End()
 	var refusal pkcs11.RV
 	switch {
 	case err == nil:
@@ -74,13 +85,13 @@ func serveSocket(ctx context.Context, conn *socket, host Host, viewByte byte) {
 		unavailable(&in, conn, err)
 		return
 	}
-	answerSocket(ctx, &in, conn, session, refusal)
+	answerSocket(ctx, &in, conn, session, refusal, underway)
 }
 
 // answerSocket answers the messages of one session until there are no more, and then wipes
 // the memory that they came in: whichever way it ends, that may hold a PIN. Without a
 // session the first is answered by the refusal.
-func answerSocket(ctx context.Context, in *[]byte, conn *socket, session HostSession, refusal pkcs11.RV) {
+func answerSocket(ctx context.Context, in *[]byte, conn *socket, session HostSession, refusal pkcs11.RV, underway *Underway) {
 	defer wipe(in)
 	a := newAnswers(func(p *packet) error {
 		_, err := conn.Write(p.data)
@@ -101,8 +112,12 @@ func answerSocket(ctx context.Context, in *[]byte, conn *socket, session HostSes
 			a.send(func(buf []byte) []byte { return appendRefusal(buf, refusal) })
 			return
 		}
+		if !underway.Begin() {
+			return // nobody waits for its answer any more
+		}
 		a.begin()
 		n, err := run(ctx, session, calls)
+		underway.End()
 		if err != nil {
 			return
 		}
@@ -114,8 +129,9 @@ func answerSocket(ctx context.Context, in *[]byte, conn *socket, session HostSes
 			*in = make([]byte, 0, 4096)
 		}
 		*in = (*in)[:0]
-		if direct != nil && plain(calls) {
+		if direct != nil && plain(calls) && underway.Begin() { // without an engine it returns when it has answered
 			pending, err := conn.direct(direct)
+			underway.End()
 			if err != nil {
 				return
 			}

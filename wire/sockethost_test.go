@@ -21,7 +21,9 @@ func TestRequestsOnSocketsAreWiped(t *testing.T) {
 	}
 	login := framed(&Login{Pin: pin})
 	answer := func(session HostSession) func(*[]byte, *socket) {
-		return func(in *[]byte, conn *socket) { answerSocket(t.Context(), in, conn, session, pkcs11.CKR_SESSION_COUNT) }
+		return func(in *[]byte, conn *socket) {
+			answerSocket(t.Context(), in, conn, session, pkcs11.CKR_SESSION_COUNT, new(Underway))
+		}
 	}
 	for what, c := range map[string]struct {
 		request []byte

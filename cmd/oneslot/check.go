@@ -191,7 +191,7 @@ func (d *desk) describe(ctx context.Context, cfg *config.Config, m *config.Membe
 		said.err = err
 		return said
 	}
-	defer conn.Close()
+	defer member.Leave(conn)
 	said.token = conn.Token()
 	return said
 }
@@ -237,7 +237,7 @@ func (d *desk) login(ctx context.Context, cfg *config.Config, m *config.Member, 
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer member.Leave(conn)
 	session, err := conn.Open(wire.TokenView)
 	if err != nil {
 		return nil, err

@@ -130,7 +130,7 @@ func (d *desk) joinDomain(ctx context.Context, cfg *config.Config, m *config.Mem
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer member.Leave(conn)
 	export, err := exportPermitted(cfg, m.Name)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"oneslot.dev/oneslot/wire"
 )
 
 // A Listener accepts connections and starts a process for each.
@@ -50,8 +52,9 @@ const (
 	// were turned away for their number, and entries beyond a client's.
 	denialsEvery = 10 * time.Second
 
-	// drainGrace is what a process gets beyond its own patience.
-	drainGrace = 10 * time.Second
+	// drainGrace is what a process gets beyond its own patience, within which it lets
+	// calls finish.
+	drainGrace = wire.LastCalls + 10*time.Second
 )
 
 // Serve accepts until ctx ends, then drains (rule N4): nobody new is let in,

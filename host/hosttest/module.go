@@ -45,7 +45,8 @@ type Slow struct {
 	before map[string]int // calls of each function when it was made slow last
 }
 
-// NewSlow makes one. C_GenerateKeyPair, C_SignInit, C_Login and C_GenerateRandom can be slow.
+// NewSlow makes one. C_Initialize, C_GenerateKeyPair, C_SignInit, C_Login and C_GenerateRandom
+// can be slow.
 func NewSlow(t testing.TB) *Slow {
 	t.Helper()
 	return &Slow{Module(t, slowSource, "-Wall", "-Werror", `-DSOFTHSM="`+SoftHSM+`"`), t.TempDir(), t, map[string]int{}}
@@ -71,7 +72,13 @@ func (s *Slow) Make(function, seconds string) (undo func()) {
 // Calls is how many calls of a function there were while it was slow.
 func (s *Slow) Calls(function string) int {
 	s.t.Helper()
-	return len(s.callers(function))
+	return len(s.noted(function, "calls"))
+}
+
+// Ended is how many of them have done their work.
+func (s *Slow) Ended(function string) int {
+	s.t.Helper()
+	return len(s.noted(function, "ended"))
 }
 
 // Callers are the processes that have called a function since it was made slow last.
@@ -80,12 +87,12 @@ func (s *Slow) Calls(function string) int {
 // between leaves a folder that is no token any more.
 func (s *Slow) Callers(function string) []int {
 	s.t.Helper()
-	return s.callers(function)[s.before[function]:]
+	return s.noted(function, "calls")[s.before[function]:]
 }
 
-func (s *Slow) callers(function string) (pids []int) {
+func (s *Slow) noted(function, what string) (pids []int) {
 	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.Folder, function+".calls"))
+	text, err := os.ReadFile(filepath.Join(s.Folder, function+"."+what))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.t.Fatal(err)
 	}

@@ -8,11 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"sync"
+	"sync/atomic"
 	"syscall"
-	"time"
 
 	"oneslot.dev/oneslot/member"
 	"oneslot.dev/oneslot/wire"
@@ -50,68 +47,51 @@ func New(c Config) *Member {
 func (m *Member) Name() string { return m.name }
 
 // Connect starts the process. It is killed when the connection is closed, and
-// ends by itself when the connection is gone.
+// ends by itself when the connection is left, or gone.
 func (m *Member) Connect(ctx context.Context) (member.Conn, error) {
 	ours, theirs, err := wire.SocketPair(syscall.SOCK_SEQPACKET)
 	if err != nil {
 		return nil, &member.Fault{Member: m.name, Err: err}
 	}
 	defer theirs.Close()
-	process := exec.Command(m.program, m.args...)
-	process.Env = m.env
-	process.ExtraFiles = []*os.File{theirs}
-	process.Dir = "/"
-	// A group of its own: what a terminal sends to the application is not
-	// for the token.
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := process.Start(); err != nil {
+	p, err := m.start(theirs)
+	if err != nil {
 		ours.Close()
 		return nil, &member.Fault{Member: m.name, Err: fmt.Errorf("the member process does not start: %w", err)}
 	}
-	ended := make(chan struct{})
-	go func() {
-		process.Wait() // sets ProcessState
-		close(ended)
-	}()
-	var once sync.Once
-	kill := func() {
-		once.Do(func() {
-			process.Process.Kill()
-			<-ended
-		})
-	}
-	conn, err := member.Greet(ctx, m.name, wire.NewSockets(ours), kill)
+	var greeted atomic.Bool
+	conn, err := member.Greet(ctx, m.name, wire.NewSockets(ours), func() {
+		if !greeted.Load() && errors.Is(ctx.Err(), context.Canceled) {
+			p.left.Store(true) // nothing is wrong with it
+		}
+		p.end()
+	})
 	if err != nil {
+		if !p.left.Load() {
+			p.within(endPatience) // the next one may find its HSM free
+		}
 		return nil, err
 	}
-	return &localConn{Conn: conn, pid: process.Process.Pid, crashed: func() bool {
-		select {
-		case <-ended:
-			return crashed(process.ProcessState)
-		case <-time.After(endPatience):
-			return false
-		}
-	}}, nil
+	greeted.Store(true)
+	return &localConn{conn, p}, nil
 }
 
 // localConn adds what only a local member has: a process.
 type localConn struct {
 	member.Conn
-	pid     int
-	crashed func() bool // waits for the end of the process, which has begun
+	process *process
 }
 
-// endPatience is how long a process may take from closing its sockets to its end.
-const endPatience = 2 * time.Second
+// Close ends the connection and kills the process: it may be silent, or stuck.
+func (c *localConn) Close() {
+	c.Conn.Close()
+	c.process.end()
+}
 
-// crashed says whether a process ended by its own fault: Go ends with a status
-// after a signal in C code. SIGKILL and SIGTERM come from outside.
-func crashed(p *os.ProcessState) bool {
-	status, ok := p.Sys().(syscall.WaitStatus)
-	if !ok || p.Success() {
-		return false
-	}
-	return !status.Signaled() || status.Signal() != syscall.SIGKILL && status.Signal() != syscall.SIGTERM
+// Leave ends the connection, and lets the process finish what its vendor's module is at.
+func (c *localConn) Leave() {
+	c.process.left.Store(true)
+	c.Close()
 }
 
 // Open opens a session whose faults tell of a crash.
@@ -133,10 +113,10 @@ func (s *localSession) Do(ctx context.Context, limits member.Limits, calls ...wi
 	var fault *member.Fault
 	if errors.As(err, &fault) && fault.Sent &&
 		(errors.Is(err, wire.ErrEnded) || errors.Is(err, wire.ErrProcessEnded) || errors.Is(err, wire.ErrClosed)) {
-		fault.Crashed = s.conn.crashed()
+		fault.Crashed = s.conn.process.crashed()
 	}
 	return n, err
 }
 
 // PID is the process ID of the member process.
-func (c *localConn) PID() int { return c.pid }
+func (c *localConn) PID() int { return c.process.Process.Pid }

@@ -47,14 +47,18 @@ const (
 	pingTimeout = 20 * time.Second
 )
 
-// Serve answers a connection until it ends. It is an error if this end ended it.
-func (s Service) Serve(conn net.Conn) error {
+// Serve answers a connection until it ends. What the vendor's module is at then it
+// finishes first, within wire.LastCalls. It is an error if this end ended it.
+func (s Service) Serve(conn net.Conn) error { return s.serve(conn, wire.LastCalls) }
+
+func (s Service) serve(conn net.Conn, patience time.Duration) error {
 	h := newHosting(conn, s)
 	over := make(chan struct{})
 	go h.announce(over)
 	err := h.read()
 	close(over)
 	h.stop(err)
+	h.underway.Finish(patience)
 	if cause := h.meter.ended(); cause != nil {
 		return cause
 	}
@@ -70,6 +74,8 @@ type hosting struct {
 	link  *link
 	meter *meter
 	heard *wire.Moment // when the last frame came
+
+	underway wire.Underway
 
 	table   sync.Mutex // guards what follows
 	pings   *time.Timer
@@ -285,7 +291,11 @@ func (h *hosting) answer(s *served, view wire.View) (acted byte, err error) {
 	if !view.Known() {
 		return 0, fmt.Errorf("there is no view %.16q", string(view))
 	}
+	if !h.underway.Begin() {
+		return 0, nil
+	}
 	session, err := h.Host.Open(view)
+	h.underway.End()
 	var refusal pkcs11.RV
 	switch {
 	case err == nil:
@@ -294,7 +304,16 @@ func (h *hosting) answer(s *served, view wire.View) (acted byte, err error) {
 		return 0, err
 	}
 	var message []byte
+	working := false
+	rest := func() {
+		if working {
+			working = false
+			h.underway.End()
+		}
+	}
+	defer rest()
 	receive := func() ([]byte, error) {
+		rest()
 		if cap(message) > 0 && cap(message) <= keptBuffer {
 			select {
 			case s.spare <- message[:0]:
@@ -302,10 +321,11 @@ func (h *hosting) answer(s *served, view wire.View) (acted byte, err error) {
 			}
 		}
 		var more bool
-		if message, more = <-s.whole; !more || s.ctx.Err() != nil {
+		if message, more = <-s.whole; !more || s.ctx.Err() != nil || !h.underway.Begin() {
 			clear(message) // nobody waits for its answer any more: it is not begun
 			return nil, io.EOF
 		}
+		working = true
 		return message, nil
 	}
 	return 1, wire.ServeMessages(s.ctx, session, refusal, headerSize, receive, func(answer []byte) error { return h.send(s, answer) })
