@@ -55,6 +55,8 @@ for program in oneslot oneslot-member oneslot-appliance; do
 	touch usr/bin/$program
 	mount --bind "$2/$program" usr/bin/$program
 done
+touch usr/lib/oneslot-pkcs11.so
+mount --bind "$2/oneslot-pkcs11.so" usr/lib/oneslot-pkcs11.so
 rm -rf etc/systemd/system etc/oneslot var/lib/oneslot var/log/oneslot var/lib/softhsm/tokens/*
 mkdir -p etc/systemd/system
 cp "$3"/*.service "$3"/*.socket etc/systemd/system
@@ -92,17 +94,24 @@ func onlyRead(t *testing.T) bool {
 		return false
 	}
 	t.Logf("no systemd can be started here, so the units are only read: %s", out)
-	for _, unit := range []string{"oneslot-appliance.service", "oneslot-appliance.socket"} {
-		text, err := os.ReadFile(filepath.Join("../packaging", unit))
+	files, err := filepath.Glob("../packaging/oneslot-*.*")
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	verify := exec.Command("systemd-analyze", "verify")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text = bytes.ReplaceAll(text, []byte("/usr/bin/oneslot-member"), []byte(filepath.Join(bin, "oneslot-member")))
-		if err := os.WriteFile(filepath.Join(folder, unit), text, 0o600); err != nil {
+		text = bytes.ReplaceAll(text, []byte("/usr/bin/oneslot"), []byte(filepath.Join(bin, "oneslot")))
+		place := filepath.Join(folder, strings.Replace(filepath.Base(file), "@.", "@daemon.", 1))
+		verify.Args = append(verify.Args, place)
+		if err := os.WriteFile(place, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command("systemd-analyze", "verify", filepath.Join(folder, "oneslot-appliance.service"), filepath.Join(folder, "oneslot-appliance.socket")).CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := verify.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}
 	return true
@@ -130,7 +139,7 @@ func (n *network) systemd() *systemd {
 	s := &systemd{n: n}
 	n.t.Cleanup(func() {
 		if n.t.Failed() {
-			n.t.Logf("the units:\n%s\nthe appliance's log:\n%s", s.out("systemctl", "status", "--no-pager", "oneslot-appliance.*"), s.out("sh", "-c", "cat /var/log/oneslot/*"))
+			n.t.Logf("the units:\n%s\nthe appliance's log:\n%s", s.out("systemctl", "status", "--no-pager", "oneslot-*"), s.out("sh", "-c", "cat /var/log/oneslot/*"))
 		}
 		_ = c.Process.Kill()
 		<-ended
@@ -199,7 +208,11 @@ func (s *systemd) write(file, text string) {
 
 // state is a property of the appliance's unit.
 func (s *systemd) state(property string) string {
-	return strings.TrimSpace(s.out("systemctl", "show", "--value", "--property", property, "oneslot-appliance.service"))
+	return s.stateOf("oneslot-appliance.service", property)
+}
+
+func (s *systemd) stateOf(unit, property string) string {
+	return strings.TrimSpace(s.out("systemctl", "show", "--value", "--property", property, unit))
 }
 
 func (s *systemd) awaitState(property, want string) {

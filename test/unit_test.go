@@ -16,18 +16,20 @@ import (
 	"oneslot.dev/oneslot/test/token"
 )
 
-// A manual is what docs/appliance.md says.
+// A manual is what a file of docs says.
 type manual struct {
-	t    testing.TB
-	text string
+	t          testing.TB
+	file, text string
 }
 
-func readManual(t testing.TB) manual {
-	text, err := os.ReadFile("../docs/appliance.md")
+func readManual(t testing.TB) manual { return readFile(t, "appliance.md") }
+
+func readFile(t testing.TB, file string) manual {
+	text, err := os.ReadFile("../docs/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return manual{t, string(text)}
+	return manual{t, file, string(text)}
 }
 
 var codeBlock = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```$")
@@ -40,7 +42,7 @@ func (m manual) block(says string) string {
 			return found[1]
 		}
 	}
-	m.t.Fatalf("docs/appliance.md has no block that says %q", says)
+	m.t.Fatalf("docs/%s has no block that says %q", m.file, says)
 	return ""
 }
 
@@ -99,7 +101,7 @@ func TestNetworkUnit(t *testing.T) {
 	if said := s.member("client", "show", "web"); strings.Contains(said, "not known") {
 		t.Errorf("the register has not learnt when the certificate ends:\n%s", said)
 	}
-	s.confined()
+	s.confined("oneslot-appliance.service", "oneslot", map[string]string{"/var/lib/oneslot": "rw", "/var/log/oneslot": "rw"})
 
 	// As logrotate does.
 	before := s.state("MainPID")
@@ -130,29 +132,32 @@ func TestNetworkUnit(t *testing.T) {
 	}
 }
 
-// confined checks that the unit's restrictions are in force for listener and
-// connections: systemd leaves out, without an error, what it cannot do.
-func (s *systemd) confined() {
+// confined checks that a unit's restrictions are in force for its two processes: systemd
+// leaves out, without an error, what it cannot do. Folders beside the usual ones are told.
+func (s *systemd) confined(unit, account string, folders map[string]string) {
 	s.n.t.Helper()
-	processes := strings.Fields(s.shell("cat /sys/fs/cgroup/system.slice/oneslot-appliance.service/cgroup.procs"))
+	processes := strings.Fields(s.run("cat", "/sys/fs/cgroup"+s.stateOf(unit, "ControlGroup")+"/cgroup.procs"))
 	if len(processes) != 2 {
 		s.n.t.Errorf("the unit has the processes %v", processes)
 	}
+	for folder, want := range map[string]string{
+		"/": "ro", "/etc": "ro", "/usr": "ro", "/var": "ro", "/home": "ro", "/proc/sys": "ro", "/sys/fs/cgroup": "ro",
+		"/var/lib/softhsm": "rw", "/tmp": "rw",
+	} {
+		folders[folder] = want
+	}
+	number := strings.TrimSpace(s.run("id", "-u", account))
 	for _, pid := range processes {
 		status := strings.ReplaceAll(s.run("cat", "/proc/"+pid+"/status"), "\t", " ")
-		account := strings.TrimSpace(s.run("id", "-u", "oneslot"))
-		for _, line := range []string{"NoNewPrivs: 1", "Seccomp: 2", "CapBnd: 0000000000000000", "CapEff: 0000000000000000", "Uid: " + account + " " + account} {
+		for _, line := range []string{"NoNewPrivs: 1", "Seccomp: 2", "CapBnd: 0000000000000000", "CapEff: 0000000000000000", "Uid: " + number + " " + number} {
 			if !strings.Contains(status, line) {
 				s.n.t.Errorf("process %s has no %q:\n%s", pid, line, status)
 			}
 		}
 		mounts := strings.Split(s.run("cat", "/proc/"+pid+"/mounts"), "\n")
-		for folder, want := range map[string]string{
-			"/": "ro", "/etc": "ro", "/usr": "ro", "/var": "ro", "/home": "ro", "/proc/sys": "ro", "/sys/fs/cgroup": "ro",
-			"/var/lib/oneslot": "rw", "/var/log/oneslot": "rw", "/var/lib/softhsm": "rw", "/tmp": "rw",
-		} {
+		for folder, want := range folders {
 			if got := access(mounts, folder); got != want {
-				s.n.t.Errorf("process %s has %s on %s, not %s", pid, folder, got, want)
+				s.n.t.Errorf("process %s has %s on %s, not %s", pid, got, folder, want)
 			}
 		}
 	}

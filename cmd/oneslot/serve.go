@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -57,6 +58,8 @@ func (c *serveCommand) Run(ctx context.Context, d *desk) error {
 	if !foundByModules(d.getenv, socket) {
 		log.Warn("applications do not look for an engine there: they start their own unless ONESLOT_SOCKET=" + socket + " is in their environment")
 	}
+	notify("READY=1\nSTATUS=serving applications at " + socket)
+	defer context.AfterFunc(ctx, func() { notify("STOPPING=1") })()
 	return accept(ctx, e, listener, log)
 }
 
@@ -91,6 +94,20 @@ func listenEngine(path string) (*net.UnixListener, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return listener, nil
+}
+
+// notify tells systemd, if it is there (sd_notify(3)).
+func notify(state string) {
+	path := os.Getenv("NOTIFY_SOCKET")
+	if path == "" {
+		return
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	io.WriteString(conn, state)
 }
 
 // accept serves applications until ctx ends, and then waits for the last.
