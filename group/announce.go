@@ -59,7 +59,7 @@ func (g *Group) conclude(p *Place, h *Hold, intent *record, sprouts []*sprout) {
 	missed := append(g.names(func(s *seat) bool {
 		return !slices.ContainsFunc(on, func(l *link) bool { return l.seat == s })
 	}), g.removed()...)
-	if len(missed) > 0 && len(sprouts) > 0 && (!h.fresh || !slices.Contains(on, p.link)) {
+	if (len(missed) > 0 || h.unsettled) && len(sprouts) > 0 && (!h.fresh || !slices.Contains(on, p.link)) {
 		over := intent.pending(missed)
 		over.Open = false
 		g.leaveRecord(on, over)

@@ -165,7 +165,8 @@ func (g *Group) followAll(b *batch, l *link, members []*link, login uint64, budg
 		}
 		if j.Op == opCreate { // what it lacks it gets by comparing
 			coming, err := g.coming(j.entry, l, members)
-			if did = did || !coming && err == nil; !coming && err == nil {
+			if !coming && err == nil {
+				did = did || !j.shielded() // such a record stays for now: there is nothing to do again
 				j.confirm(g, l)
 			}
 			failed = errors.Join(failed, err)

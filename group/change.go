@@ -55,6 +55,7 @@ func (g *Group) inItsTurn(patience time.Duration, todo change) pkcs11.RV {
 		rv := g.change(&c)
 		switch {
 		case c.again:
+			todo.held = c.held
 		case todo.sent && todo.record.Op == opDestroy && rv == pkcs11.CKR_OBJECT_HANDLE_INVALID && todo.login == g.generation():
 			return pkcs11.CKR_OK // by whoever read a record of this one, or by the rival
 		default:
@@ -77,7 +78,7 @@ func (g *Group) inItsTurn(patience time.Duration, todo change) pkcs11.RV {
 func (g *Group) change(c *change) pkcs11.RV {
 	var last time.Time
 	if c.settled {
-		last = g.settleFor(c.until, c.record.Identity)
+		last, _ = g.settleFor(c.until, c.record.Identity)
 	}
 	c.record.Time = after(last)
 	c.intent, c.told = c.record.pending(g.all()), make(map[*seat]bool)
@@ -102,7 +103,7 @@ func (g *Group) change(c *change) pkcs11.RV {
 		return pkcs11.CKR_DEVICE_ERROR // who is away may have it (field-G8)
 	case errors.Is(err, ErrElsewhere):
 		return pkcs11.CKR_OBJECT_HANDLE_INVALID
-	case rv != pkcs11.CKR_OK:
+	case rv != pkcs11.CKR_OK, c.over:
 		return rv
 	}
 	rv = g.follower(c)
@@ -133,6 +134,10 @@ type change struct {
 	until   time.Time       // when others are no longer waited for
 	again   bool            // it is to be made again, since there was another one
 	written bool            // the intent is
+	stood   time.Time       // when it last stood for certain,
+	on      *link           // there
+	held    bool            // the process was held up before that, once
+	over    bool            // others have taken this process for dead, and carried it out
 	sent    bool            // its record was, and may be carried out by anybody
 	known   bool            // whether the object has twins
 	settled bool            // what the journals said of the object is carried out
@@ -146,6 +151,7 @@ type change struct {
 func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
 	return g.onObject(p.link, c.resolve, func(object uint64) (rv pkcs11.RV, err error) {
 		var before []wire.Call
+		begin := time.Now()
 		ask := wire.GetAttributeValue{Object: object, Query: queryFor(c.undo)}
 		if c.undo != nil {
 			before = append(before, &ask)
@@ -156,12 +162,20 @@ func (g *Group) begin(c *change, p *Place) (pkcs11.RV, error) {
 		if c.undo != nil {
 			c.old = valuesOf(ask.Values)
 		}
+		if c.over = g.overtaken(c); c.over {
+			return pkcs11.CKR_OK, nil
+		}
 		if c.written, rv, err = g.intend(p.link, c.intent); err != nil || rv != pkcs11.CKR_OK {
 			c.sent = c.sent || err != nil
 			return rv, err
 		}
-		c.sent = c.sent || c.written
-		if c.again = g.mustWait(c); c.again {
+		if c.written {
+			c.sent, c.stood, c.on = true, time.Now(), p.link
+		}
+		if c.again = g.wasHeld(c, begin) || g.mustWait(c); c.over {
+			return pkcs11.CKR_OK, nil
+		}
+		if c.again {
 			if c.written {
 				g.eraseRecord(p.link, c.intent)
 			}
@@ -222,6 +236,9 @@ func (g *Group) intend(l *link, intent record) (written bool, rv pkcs11.RV, err 
 // for those that cannot be told. No member becomes ready meanwhile (quiet.go).
 func (g *Group) follower(c *change) pkcs11.RV {
 	for _, l := range g.readyBut(c.changed[0].seat) {
+		if g.overtaken(c) {
+			return pkcs11.CKR_OK
+		}
 		rv, err := g.onObject(l, g.onFollower(c), func(object uint64) (pkcs11.RV, error) {
 			call := c.call(object)
 			if _, err := l.do(g.ctx, g.limits(nil), call); err != nil {
@@ -253,6 +270,10 @@ func (g *Group) follower(c *change) pkcs11.RV {
 		// Whoever has confirmed holds the record, so that one who has not
 		// meets it with whichever of them it meets first.
 		rest := c.record.pending(away)
+		if c.written && rest.needsVoucher() {
+			g.leaveVouched(c, rest)
+			return pkcs11.CKR_OK
+		}
 		g.leaveRecord(g.readyBut(nil), rest)
 		c.written = c.written && string(rest.encode()) != string(c.intent.encode()) // it is the same one
 	}
@@ -262,20 +283,29 @@ func (g *Group) follower(c *change) pkcs11.RV {
 // leaveRecord writes a record for members that are away on those that are not.
 // If none of those takes it, this process remembers it until one does.
 func (g *Group) leaveRecord(on []*link, r record) {
-	left := false
+	if len(g.writeOn(on, r)) == 0 {
+		g.owe(r)
+	}
+}
+
+// writeOn writes a record on members. It returns those that took it.
+func (g *Group) writeOn(on []*link, r record) (taken []*link) {
 	for _, l := range on {
 		rv, err := g.writeRecord(l, r)
 		if err != nil || rv != pkcs11.CKR_OK {
 			g.say(ChangeMissed, l.seat, errors.Join(err, orNil(rv)), "its journal does not take the record: "+r.String())
 			continue
 		}
-		left = true
+		taken = append(taken, l)
 	}
-	if !left {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.owed = append(g.owed, r)
-	}
+	return taken
+}
+
+// owe has this process remember a record until some member takes it.
+func (g *Group) owe(r record) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.owed = append(g.owed, r)
 }
 
 // undo gives members the old values of attributes. Those that cannot be given

@@ -45,7 +45,7 @@ func (g *Group) leaveClaims(b *batch, l *link) error {
 		g.claims(c.event(), true)
 		rv, err := g.writeRecord(l, c)
 		if err != nil || rv == pkcs11.CKR_OK { // of a lost answer nobody knows
-			b.claims = append(b.claims, copyOf{l, c.encode()})
+			b.claims = append(b.claims, copyOf{link: l, raw: c.encode()})
 		} else {
 			g.claims(c.event(), false)
 		}

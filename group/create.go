@@ -168,7 +168,7 @@ func (g *Group) prepare(h *Hold, handles []uint64) (sprouts []*sprout, rv pkcs11
 		sprouts = append(sprouts, &sprout{identity: keep(identify.Identity), copies: 1, unsure: make(map[*seat]bool)})
 	}
 	if !h.fresh {
-		h.since = g.settleFor(time.Now().Add(turnPatience), identities(sprouts)...) // what was destroyed before is another object than this one
+		h.since, h.unsettled = g.settleFor(time.Now().Add(turnPatience), identities(sprouts)...) // what was destroyed before is another object than this one
 	}
 	for i, s := range sprouts {
 		if rv, err := g.wrap(h, s, handles[i]); err != nil || rv != pkcs11.CKR_OK {

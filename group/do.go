@@ -260,6 +260,8 @@ type Hold struct {
 
 	fresh bool      // keys were generated in it, which nobody had before
 	since time.Time // of the last record about what is made in it
+
+	unsettled bool // a destruction of that is left in the journals
 }
 
 // Hold takes a session for an operation that outlives the attempt. While it

@@ -58,6 +58,11 @@ type record struct {
 	By       string          `json:"by,omitempty"`    // the process that wrote it
 	Pending  []string        `json:"pending"`         // the members that have not confirmed
 
+	// Voucher is what a record that does not count by itself has in common with the one that
+	// vouches for it, which is Sure (vouch.go).
+	Voucher string `json:"voucher,omitempty"`
+	Sure    bool   `json:"sure,omitempty"`
+
 	// Settled is when all had confirmed, of a record that stays for those who may
 	// have an older state of it; zero otherwise.
 	Settled time.Time `json:"settled,omitzero"`
@@ -73,6 +78,7 @@ func (r record) String() string {
 // pending returns the record with the members that are to follow.
 func (r record) pending(members []string) record {
 	r.Version, r.Pending, r.Settled = recordVersion, slices.Clone(members), time.Time{}
+	r.Voucher, r.Sure = "", false
 	r.Identity.Object = 0
 	return r
 }
@@ -81,6 +87,7 @@ func (r record) pending(members []string) record {
 // different states of one event.
 func (r record) event() string {
 	r.Pending, r.Open, r.Settled = nil, false, time.Time{}
+	r.Voucher, r.Sure = "", false
 	if r.Op == opCreate || r.Op == opChange || r.Op == opDestroy {
 		r.By = ""
 	}
@@ -139,7 +146,9 @@ type entry struct {
 	left []string // who has not confirmed, as far as any member knows
 	at   []copyOf
 
+	hearsay       []copyOf // records of it that do not count (vouch.go)
 	before, later []*entry // the rest of the journal
+	idle          []*entry // events of which there are such records only
 	among         []*link  // whose journals it is from
 }
 
@@ -147,6 +156,8 @@ type entry struct {
 type copyOf struct {
 	link *link
 	raw  []byte
+
+	voucher []byte // the record beside it that vouches for it; nil: it needs none
 }
 
 // readRecords reads the journal of a member.
@@ -175,7 +186,7 @@ func (g *Group) readRecords(l *link) (out []copyOf, records []record, err error)
 			g.say(JournalUnreadable, l.seat, nil, "a record does not parse, or is of another version: it is left alone")
 			continue
 		}
-		out, records = append(out, copyOf{l, bytes.Clone(blob)}), append(records, r)
+		out, records = append(out, copyOf{link: l, raw: bytes.Clone(blob)}), append(records, r)
 	}
 	g.learn(l, records)
 	return out, records, nil
@@ -219,10 +230,18 @@ func failureOf(l *link, err error) error {
 	return &errJournal{l, err}
 }
 
-// journal reads the journals of members as one, in the order of events. A
-// member that cannot tell its own is in the error, and the others' are there.
+// journal is journals without the idle ones.
 func (g *Group) journal(members []*link) (entries []*entry, err error) {
+	entries, _, err = g.journals(members)
+	return entries, err
+}
+
+// journals reads the journals of members as one, in the order of events. A
+// member that cannot tell its own is in the error, and the others' are there. Events of
+// which there are only records that do not count are idle.
+func (g *Group) journals(members []*link) (entries, idle []*entry, err error) {
 	byEvent := make(map[string]*entry)
+	var hearsay []rumour
 	g.mu.Lock()
 	for _, r := range g.owed {
 		entries = append(entries, &entry{record: r, left: r.Pending})
@@ -235,6 +254,7 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 			err = errors.Join(err, &errJournal{members[at], told.err})
 			continue
 		}
+		hearsay = append(hearsay, told.hearsay...)
 		for i, r := range told.records {
 			if r.isRoster() {
 				continue
@@ -259,16 +279,18 @@ func (g *Group) journal(members []*link) (entries []*entry, err error) {
 		}
 		return bytes.Compare([]byte(a.event()), []byte(b.event())) // the same winner for everybody
 	})
+	idle = assign(hearsay, byEvent, members)
 	for i, e := range entries {
-		e.before, e.later, e.among = entries[:i], entries[i+1:], members
+		e.before, e.later, e.idle, e.among = entries[:i], entries[i+1:], idle, members
 	}
-	return entries, err
+	return entries, idle, err
 }
 
 // A reading is the journal of one member.
 type reading struct {
 	copies  []copyOf
 	records []record
+	hearsay []rumour // the others do not count them
 	err     error
 }
 
@@ -277,7 +299,10 @@ func (g *Group) readAll(members []*link) []reading {
 	told := make([]reading, len(members))
 	var all sync.WaitGroup
 	for i, l := range members {
-		all.Go(func() { told[i].copies, told[i].records, told[i].err = g.readRecords(l) })
+		all.Go(func() {
+			told[i].copies, told[i].records, told[i].err = g.readRecords(l)
+			told[i].divide()
+		})
 	}
 	all.Wait()
 	return told

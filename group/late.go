@@ -22,6 +22,8 @@ type sight struct {
 	group *Group
 	of    map[*link]map[string][]copyOf
 	blind map[*link]bool // they could not tell, or had no login, without which they show none
+
+	hearsay map[*link][]rumour // what does not count
 }
 
 // look reads the journals that events were read in, and those of others.
@@ -38,13 +40,14 @@ func (g *Group) look(jobs []*job, others ...*link) *sight {
 	for i, l := range links {
 		logins[i] = g.loginOf(l)
 	}
-	s := &sight{g, make(map[*link]map[string][]copyOf), make(map[*link]bool)}
+	s := &sight{g, make(map[*link]map[string][]copyOf), make(map[*link]bool), make(map[*link][]rumour)}
 	for i, told := range g.readAll(links) {
 		of := make(map[string][]copyOf)
 		for k, r := range told.records {
 			of[r.event()] = append(of[r.event()], told.copies[k])
 		}
 		l, lookedIn := links[i], logins[i] != 0 && logins[i] == g.loginOf(links[i])
+		s.hearsay[l] = told.hearsay
 		s.of[l], s.blind[l] = of, told.err != nil || !lookedIn && !l.needsNone()
 	}
 	return s

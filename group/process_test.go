@@ -26,12 +26,15 @@ type process struct {
 	dead   bool
 	calls  int
 	last   int // the call that is the last one to be executed; -1: none is
+	stop   int // the call that is not executed before resumed is closed; -1: none is
 	closed sync.WaitGroup
+
+	resumed chan struct{}
 }
 
 // launch starts a process on members. It counts its calls from here on.
 func launch(t *testing.T, members []*fake.Member, change func(*config.Group), reports ...func(Event)) *process {
-	p := &process{last: -1}
+	p := &process{last: -1, stop: -1}
 	options := config.DefaultGroup("g")
 	options.Members = nil
 	var gates []member.Member
@@ -58,8 +61,52 @@ func (p *process) bench(t *testing.T, members []*fake.Member) *bench {
 	return &bench{t: t, g: p.g, members: members}
 }
 
+// stallAfter stops the process, all that it does, once it has made n more calls.
+func (p *process) stallAfter(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop, p.resumed = p.calls+n, make(chan struct{})
+}
+
+// resume lets a process that was to stop go on. It dies after n more calls.
+func (p *process) resume(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = p.calls + n
+	if p.stop >= 0 {
+		p.stop = -1
+		close(p.resumed)
+	}
+}
+
+// isStopped says whether the process has come to where it stops.
+func (p *process) isStopped() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stop >= 0 && p.calls == p.stop
+}
+
+// pass waits while the process is stopped.
+func (p *process) pass() {
+	p.mu.Lock()
+	stopped, resumed := p.stop >= 0 && p.calls == p.stop, p.resumed
+	p.mu.Unlock()
+	if stopped {
+		<-resumed
+	}
+}
+
 // end closes the process, however it came to its end.
-func (p *process) end() { p.g.Close(); p.closed.Wait() }
+func (p *process) end() {
+	p.mu.Lock()
+	stops := p.stop >= 0
+	p.mu.Unlock()
+	if stops {
+		p.resume(0)
+	}
+	p.g.Close()
+	p.closed.Wait()
+}
 
 // killAfter kills the process once it has made n more calls.
 func (p *process) killAfter(n int) {
@@ -134,6 +181,7 @@ type gateSession struct {
 // Do runs one call after the other, so that a process can die between them.
 func (s *gateSession) Do(ctx context.Context, limits member.Limits, calls ...wire.Call) (int, error) {
 	for i, call := range calls {
+		s.conn.gate.process.pass()
 		if call.Number() != wire.NumberProbe && !s.conn.gate.process.step() {
 			return i, s.conn.gate.fault()
 		}

@@ -24,6 +24,8 @@ type rewriting struct {
 	kept  map[*link]string // what stays, by member
 	mine  string
 	fresh []*link // that mine was just written on
+
+	unsure []*link // those of them where it does not count
 }
 
 // rewrite puts the records of events into their present state on every member,
@@ -44,6 +46,9 @@ func (g *Group) rewrite(jobs []*job, members []*link) (failed error) {
 		if j.left == nil {
 			j.left = []string{}
 		}
+		if len(j.left) == 0 && j.shielded() {
+			continue // until it is known that no older destruction is left
+		}
 		w := &rewriting{job: j, kept: make(map[*link]string)}
 		if len(j.left) > 0 || len(members) < g.size() || g.rests(j.entry) {
 			if len(j.left) == 0 && g.restsOn(j.entry, members) {
@@ -62,20 +67,45 @@ func (g *Group) rewrite(jobs []*job, members []*link) (failed error) {
 	if len(unsure) > 0 {
 		now = g.look(unsure)
 	}
-	for _, w := range all {
-		if len(w.fresh) > 0 && !now.stands(w.entry, w.mine) {
+	all = slices.DeleteFunc(all, func(w *rewriting) bool {
+		late := len(w.fresh) > 0 && !now.stands(w.entry, w.mine)
+		if late {
 			for _, l := range w.fresh {
 				g.eraseRaw(l, []byte(w.mine)) // others have settled it meanwhile
 			}
 			for _, c := range w.informed {
 				g.eraseRaw(c.link, c.raw) // nobody else takes it away
 			}
-			continue
+		}
+		return late
+	})
+	g.vouchAll(all, fail)
+	for _, w := range all {
+		if w.stays && len(w.kept)+len(w.fresh) == 0 {
+			continue // the old records stay
 		}
 		g.paid(w.entry)
 		g.eraseOlder(w, lost, fail)
 	}
 	return failed
+}
+
+// vouchAll has the fresh records count. Where one does not, the older ones stay, too.
+func (g *Group) vouchAll(all []*rewriting, fail func(*link, error)) {
+	var raws []string
+	var on [][]*link
+	for _, w := range all {
+		raws, on = append(raws, w.mine), append(on, w.fresh)
+	}
+	for i, counts := range g.vouch(raws, on, fail) {
+		w := all[i]
+		for _, l := range w.fresh {
+			if !slices.Contains(counts, l) {
+				w.unsure = append(w.unsure, l)
+			}
+		}
+		w.fresh = counts
+	}
 }
 
 // lost says whether nobody can tell any more who had a record of the event.
@@ -113,18 +143,35 @@ func (g *Group) put(w *rewriting, members []*link, lost map[*link]bool, fail fun
 // eraseOlder removes the records of an event that say what is over.
 func (g *Group) eraseOlder(w *rewriting, lost map[*link]bool, fail func(*link, error)) {
 	for _, c := range w.at {
-		if string(c.raw) == w.kept[c.link] || lost[c.link] || w.stays && g.isFresh(c, w.left) {
+		if string(c.raw) == w.kept[c.link] || lost[c.link] || w.stays && g.isFresh(c, w.left) || slices.Contains(w.unsure, c.link) {
 			continue
 		}
-		erase := wire.Unrecord{Record: c.raw}
-		err := c.link.spare(g.ctx, g.limits(nil), &erase)
-		if err == nil && erase.RV != pkcs11.CKR_OK {
-			err = errRefused(erase.Number(), erase.RV) // what stays would later undo what comes after it
-		}
-		if err != nil {
+		if err := g.unrecord(c); err != nil {
 			fail(c.link, err)
 		}
 	}
+	for _, c := range w.hearsay {
+		if !w.stays && !lost[c.link] {
+			g.eraseRaw(c.link, c.raw)
+		}
+	}
+}
+
+// unrecord removes a record from a member, with what vouches for it.
+func (g *Group) unrecord(c copyOf) error {
+	for _, raw := range [][]byte{c.raw, c.voucher} {
+		if raw == nil {
+			continue
+		}
+		erase := wire.Unrecord{Record: raw}
+		if err := c.link.spare(g.ctx, g.limits(nil), &erase); err != nil {
+			return err
+		}
+		if erase.RV != pkcs11.CKR_OK {
+			return errRefused(erase.Number(), erase.RV) // what stays would later undo what comes after it
+		}
+	}
+	return nil
 }
 
 // remainder is this process's record of an event that waits for those who are left. It
@@ -135,6 +182,9 @@ func (g *Group) remainder(e *entry, left []string) string {
 	mine.Open, mine.By = false, g.by
 	if len(left) == 0 {
 		mine.Settled = e.settledAt()
+	}
+	if mine.needsVoucher() {
+		mine = mine.unvouched()
 	}
 	return string(mine.encode())
 }
@@ -170,16 +220,21 @@ func (g *Group) isFresh(c copyOf, left []string) bool {
 // isFirm says whether a record stays until somebody has reason to remove it: it is this
 // process's own, or stands for so long that its writer has looked whether he was in time.
 func (g *Group) isFirm(c copyOf, r *record) bool {
-	if r.By == "" || r.By == g.by {
+	if r.By == "" || r.By == g.by || c.voucher != nil {
 		return true
 	}
+	return g.stoodFor(c, claimPatience)
+}
+
+// stoodFor says whether this process has seen a record for so long.
+func (g *Group) stoodFor(c copyOf, patience time.Duration) bool {
 	where := c.link.seat.serialNow(g) + " " + string(c.raw)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	since, known := g.fresh[where]
 	switch {
 	case known:
-		return time.Since(since) >= claimPatience
+		return time.Since(since) >= patience
 	case g.fresh == nil || len(g.fresh) >= mostTold:
 		g.fresh = make(map[string]time.Time) // those in it have to stand as long once more
 	}

@@ -36,7 +36,10 @@ func (g *Group) settleJournal(joining *link) (did bool, err error) {
 // settleAmong settles those records that which names among members. Whoever
 // fails is dropped, but for the one that is joining: its failure is returned.
 func (g *Group) settleAmong(members []*link, which func(*entry) bool, joining *link) (did bool, err error) {
-	entries, err := g.journal(members)
+	entries, idle, err := g.journals(members)
+	if err == nil {
+		g.sweep(idle, members, which)
+	}
 	return g.settleEntries(entries, err, members, which, joining)
 }
 
@@ -155,7 +158,8 @@ func (g *Group) lacksInformed(l *link, j *job) (bool, error) {
 			return false, nil
 		}
 		if rv == pkcs11.CKR_OK {
-			j.at, j.informed = append(j.at, copyOf{l, []byte(mine)}), append(j.informed, copyOf{l, []byte(mine)})
+			copied := copyOf{link: l, raw: []byte(mine)}
+			j.at, j.informed = append(j.at, copied), append(j.informed, copied)
 		}
 	}
 	if filled, err := g.isBeingFilled(l); err != nil || filled {

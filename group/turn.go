@@ -3,6 +3,7 @@
 package group
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -81,7 +82,9 @@ func (g *Group) mustWait(c *change) bool {
 	entries, err := g.journal(ready)
 	g.dropFailed(err, nil)
 	late := c.settled && !time.Now().Before(c.until)
-	if c.behind = g.behind(c, entries, late); late {
+	c.over = c.record.Op == opDestroy && c.written &&
+		!slices.ContainsFunc(entries, func(e *entry) bool { return e.event() == c.intent.event() }) && g.isGone(c)
+	if c.behind = g.behind(c, entries, late); late || c.over {
 		return false
 	}
 	return slices.ContainsFunc(entries, func(e *entry) bool {
@@ -149,17 +152,22 @@ func (g *Group) turnPause() {
 // settleFor carries out, before an object is changed, what the journals say of it
 // among the members that are ready: an older record that is carried out later
 // must not undo the change. What somebody is just doing it lets him do until
-// the time given is over. It returns the time of the last such record.
-func (g *Group) settleFor(end time.Time, ids ...wire.Identity) (last time.Time) {
+// the time given is over. It returns the time of the last such record, and whether a
+// destruction is left.
+func (g *Group) settleFor(end time.Time, ids ...wire.Identity) (last time.Time, left bool) {
 	if g.alone() {
-		return last
+		return last, false
 	}
+	var before map[string]bool
 	for {
-		busy := false
+		busy, destroyed := false, make(map[string]bool)
 		_, err := g.settleAmong(g.readyBut(nil), func(e *entry) bool {
 			about := slices.ContainsFunc(ids, func(id wire.Identity) bool { return e.concerns(&id) })
 			if about && e.Time.After(last) {
 				last = e.Time
+			}
+			if about && e.Op == opDestroy {
+				destroyed[e.event()] = true
 			}
 			if time.Now().Before(end) && (g.isClaimed(e, ids...) || about && g.underWay(e)) {
 				busy = true
@@ -167,9 +175,16 @@ func (g *Group) settleFor(end time.Time, ids ...wire.Identity) (last time.Time) 
 			}
 			return about
 		}, nil)
-		if err != nil || !busy || g.ctx.Err() != nil {
-			return last // whoever failed was dropped, and syncs before it serves again
+		// What was settled just now may have been written down once more since the
+		// journals were read (vouch.go).
+		anew := slices.ContainsFunc(slices.Collect(maps.Keys(destroyed)), func(event string) bool { return !before[event] })
+		switch before = destroyed; {
+		case err != nil || g.ctx.Err() != nil:
+			return last, true // whoever failed was dropped, and syncs before it serves again
+		case busy:
+			g.pauseForRival()
+		case !anew:
+			return last, len(destroyed) > 0
 		}
-		g.pauseForRival()
 	}
 }
